@@ -40,11 +40,11 @@ pub struct AcceptArgs {
 /// Makes the decision about blocked skills, from flags or by asking a person.
 pub struct Acceptor<'a> {
     context: &'a Context,
-    by: Option<(Reviewer, Way)>,
+    by: Option<(Reviewer, DecisionSource)>,
 }
 
 /// Source of a person's decision.
-enum Way {
+enum DecisionSource {
     /// The flags of the command.
     Rules(AcceptArgs),
     /// A question at the terminal.
@@ -54,7 +54,7 @@ enum Way {
 }
 
 /// A person's decision about all blocked skills.
-struct Decision {
+struct AcceptanceDecision {
     reason: String,
     /// True if it covers critical findings.
     takes_critical: bool,
@@ -70,7 +70,7 @@ impl<'a> Acceptor<'a> {
         let Some(reason) = args.reason.as_ref().filter(|_| !args.accept.is_empty()) else {
             let can_ask = !context.out.json && !context.out.quiet && is_terminal();
             let reviewer = can_ask.then(|| context.reviewer("accept a finding").ok()).flatten();
-            return Ok(Self { context, by: reviewer.map(|reviewer| (reviewer, Way::Asked)) });
+            return Ok(Self { context, by: reviewer.map(|reviewer| (reviewer, DecisionSource::Asked)) });
         };
         let reviewer = context.reviewer("accept a finding")?;
         for rule in &args.accept {
@@ -84,7 +84,7 @@ impl<'a> Acceptor<'a> {
         if reason.trim().is_empty() || reason.chars().count() > Limits::default().note_chars {
             return Err(WaiveError::Reason(Limits::default().note_chars).into());
         }
-        Ok(Self { context, by: Some((reviewer, Way::Rules(args.clone()))) })
+        Ok(Self { context, by: Some((reviewer, DecisionSource::Rules(args.clone()))) })
     }
 
     /// Creates an acceptor for a person who has consented to all acceptable findings that are not critical.
@@ -93,7 +93,7 @@ impl<'a> Acceptor<'a> {
     /// There is no proof that a person acts.
     pub fn agreed(context: &'a Context, reason: &str) -> Result<Self, CliError> {
         let reviewer = context.reviewer("accept a finding")?;
-        Ok(Self { context, by: Some((reviewer, Way::Agreed(reason.to_owned()))) })
+        Ok(Self { context, by: Some((reviewer, DecisionSource::Agreed(reason.to_owned()))) })
     }
 
     /// Returns the waivers under which each skill passes, in the order of `skills`. The list is empty for a skill that
@@ -102,19 +102,21 @@ impl<'a> Acceptor<'a> {
         let none = || skills.iter().map(|_| Vec::new()).collect();
         let Some((reviewer, way)) = &self.by else { return none() };
         let Some(decision) = (match way {
-            Way::Rules(AcceptArgs { reason, accept_critical, .. }) => {
-                reason.clone().map(|reason| Decision { reason, takes_critical: *accept_critical })
+            DecisionSource::Rules(AcceptArgs { reason, accept_critical, .. }) => {
+                reason.clone().map(|reason| AcceptanceDecision { reason, takes_critical: *accept_critical })
             }
-            Way::Agreed(reason) => Some(Decision { reason: reason.clone(), takes_critical: false }),
-            Way::Asked => self.ask(skills),
+            DecisionSource::Agreed(reason) => {
+                Some(AcceptanceDecision { reason: reason.clone(), takes_critical: false })
+            }
+            DecisionSource::Asked => self.ask(skills),
         }) else {
             return none();
         };
         let can_pass = |report: &Report| match way {
-            Way::Rules(AcceptArgs { accept, .. }) => {
+            DecisionSource::Rules(AcceptArgs { accept, .. }) => {
                 report.blocking().all(|found| accept.iter().any(|r| *r == found.rule))
             }
-            Way::Asked | Way::Agreed(_) => is_acceptable(report),
+            DecisionSource::Asked | DecisionSource::Agreed(_) => is_acceptable(report),
         };
         let of_skill = |skill: &BlockedSkill<'_>| match critical(skill.blocked.report()).next() {
             _ if !can_pass(skill.blocked.report()) => Vec::new(),
@@ -139,7 +141,7 @@ impl<'a> Acceptor<'a> {
 
     /// Shows the blocking findings and asks for a reason to accept them, then asks again about critical ones. An empty
     /// answer declines.
-    fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<Decision> {
+    fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<AcceptanceDecision> {
         let askable: Vec<&BlockedSkill<'_>> =
             skills.iter().filter(|skill| is_acceptable(skill.blocked.report())).collect();
         if askable.is_empty() {
@@ -159,7 +161,7 @@ impl<'a> Acceptor<'a> {
             "y" | "yes" => read_answer("Reason: ").filter(|reason| !reason.is_empty()),
             _ => Some(answer),
         }?;
-        Some(Decision { reason, takes_critical: self.ask_about_critical(&askable) })
+        Some(AcceptanceDecision { reason, takes_critical: self.ask_about_critical(&askable) })
     }
 
     /// Asks for a second confirmation of critical findings.
@@ -224,7 +226,7 @@ fn read_answer(question: &str) -> Option<String> {
 
 /// Returns the current command with flags that accept the findings, as the hint for blocked skills. Returns `None` if
 /// one of the findings cannot be accepted.
-pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<String> {
+pub fn accept_hint<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<String> {
     let (mut rules, mut flag) = (Vec::<&str>::new(), String::new());
     for report in reports {
         if !is_acceptable(report) {

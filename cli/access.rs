@@ -43,7 +43,7 @@ const ACTIONS: [(&str, &str); 10] = [
 ];
 
 /// The operation that a command line requests, with the skills and proposals that it names.
-pub struct Asked {
+pub struct RequestedOperation {
     operation: &'static Operation,
     skills: Vec<String>,
     proposals: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Asked {
     is_unnoted: bool,
 }
 
-impl Asked {
+impl RequestedOperation {
     /// Creates the operation on one skill for a request that is not on the command line.
     fn on_skill(operation: &'static Operation, skill: &SkillName) -> Self {
         let (skills, proposals) = (vec![skill.to_string()], Vec::new());
@@ -201,7 +201,7 @@ fn check_skill(
     let libraries = context.visible_libraries()?.into_iter().map(|library| context.within(library, skill));
     let libraries = libraries.collect::<Result<Vec<_>, _>>()?;
     let qualified = libraries.iter().find_map(|library| qualified(library, skill));
-    let sight = settings.sight(&context.agent(agent), skill.as_str(), qualified.as_deref());
+    let sight = settings.visibility(&context.agent(agent), skill.as_str(), qualified.as_deref());
     match operation.admit(Channel::Cli, skill, &sight).map_err(failed)? {
         Admission::Go => Ok(()),
         Admission::Ask => Err(failed(AgentError::Asked(skill.clone()))),
@@ -215,7 +215,7 @@ fn check_skill(
 pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
     Operation::find(Channel::Cli, command).map_or(Ok(()), |operation| {
         check_skill(context, operation, skill, None)
-            .inspect_err(|error| Asked::on_skill(operation, skill).note(context, error))
+            .inspect_err(|error| RequestedOperation::on_skill(operation, skill).note(context, error))
     })
 }
 

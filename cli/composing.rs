@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agent::{Catalogue, Settings};
-use compose::{Access, ComposedTool, Entry, Hosts, ToolHost, ToolSpec, Workshop, WorkshopError};
+use compose::{Access, ComposedTool, Hosts, ToolEntry, ToolHost, ToolManager, ToolSpec, WorkshopError};
 use skill::SkillName;
 
 use crate::{
@@ -41,8 +41,8 @@ impl Composing {
     }
 
     /// Compiles and follows.
-    pub fn workshop(&self) -> Workshop<'_> {
-        Workshop { catalogue: &self.catalogue, tools: &self.specs }
+    pub fn workshop(&self) -> ToolManager<'_> {
+        ToolManager { catalogue: &self.catalogue, tools: &self.specs }
     }
 
     /// Where the tools are that steps call.
@@ -73,21 +73,21 @@ impl Composing {
     /// What became of the skill that is meant by a tool's name, its alias or its own.
     pub fn entry<'e>(
         &self,
-        entries: &'e BTreeMap<String, Entry>,
+        entries: &'e BTreeMap<String, ToolEntry>,
         name: &str,
-    ) -> Result<(&'e str, &'e Entry), CliError> {
+    ) -> Result<(&'e str, &'e ToolEntry), CliError> {
         let is_meant =
-            |skill: &str, entry: &Entry| skill == name || entry.tool().is_some_and(|tool| tool.answers_to(name));
+            |skill: &str, entry: &ToolEntry| skill == name || entry.tool().is_some_and(|tool| tool.answers_to(name));
         let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry) && !self.hides(skill));
         let found = found.map(|(skill, entry)| (skill.as_str(), entry));
         found.ok_or_else(|| failed(WorkshopError::NotCompiled(name.to_owned())))
     }
 
     /// The composed tool that the agent means.
-    pub fn tool<'e>(&self, entries: &'e BTreeMap<String, Entry>, name: &str) -> Result<&'e ComposedTool, CliError> {
+    pub fn tool<'e>(&self, entries: &'e BTreeMap<String, ToolEntry>, name: &str) -> Result<&'e ComposedTool, CliError> {
         let (skill, entry) = self.entry(entries, name)?;
         let tool = entry.tool().ok_or_else(|| failed(WorkshopError::NoTool(skill.to_owned(), entry.why())))?;
-        match self.access().barred(tool, entries) {
+        match self.access().first_denied(tool, entries) {
             None => Ok(tool),
             Some(barred) => {
                 let (agent, tool) = (self.agent.clone(), tool.name.clone());

@@ -1,4 +1,4 @@
-//! [`Context`]: a [`Workplace`] as the flags and the environment say, and how answers are printed.
+//! [`Context`]: a [`Workspace`] as the flags and the environment say, and how answers are printed.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use client::{GIT_CA_FILE, Transport};
 use compose::{ServerSettings, ToolHost};
 use library::Scope;
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
-use ops::{Refusal, Setup, Workplace};
+use ops::{Refusal, Setup, Workspace};
 use skill::failure::FailureKind;
 
 use crate::{args::Global, exit::CliError, print::Output};
@@ -27,13 +27,13 @@ pub struct Context {
     /// How answers are printed.
     pub out: Output,
     /// Where and as whom.
-    pub place: Workplace,
+    pub place: Workspace,
 }
 
 impl Deref for Context {
-    type Target = Workplace;
+    type Target = Workspace;
 
-    fn deref(&self) -> &Workplace {
+    fn deref(&self) -> &Workspace {
         &self.place
     }
 }
@@ -44,7 +44,7 @@ impl Context {
     /// # Errors
     /// Flags that do not fit, a home that cannot be used, a damaged configuration.
     pub fn new(global: &Global) -> Result<Self, CliError> {
-        Self::of(global, Workplace::open)
+        Self::of(global, Workspace::open)
     }
 
     /// As [`Context::new`] for a command that only names places: a home that cannot be trusted is noted.
@@ -52,7 +52,7 @@ impl Context {
     /// # Errors
     /// Flags that do not fit, a damaged configuration.
     pub fn to_locate(global: &Global) -> Result<Self, CliError> {
-        Self::of(global, Workplace::to_locate)
+        Self::of(global, Workspace::to_locate)
     }
 
     /// As [`Context::new`] for a command that looks for damage: a damaged configuration, or a home that cannot be
@@ -61,10 +61,10 @@ impl Context {
     /// # Errors
     /// Flags that do not fit.
     pub fn to_inspect(global: &Global) -> Result<Self, CliError> {
-        Self::of(global, Workplace::to_inspect)
+        Self::of(global, Workspace::to_inspect)
     }
 
-    fn of(global: &Global, open: fn(Setup) -> Result<Workplace, Refusal>) -> Result<Self, CliError> {
+    fn of(global: &Global, open: fn(Setup) -> Result<Workspace, Refusal>) -> Result<Self, CliError> {
         Ok(Self { out: Output::new(global), place: open(setup(global)?)? })
     }
 

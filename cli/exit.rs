@@ -95,9 +95,9 @@ impl CliError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Replaces the hint if the scan blocked the command and `way_on` is given.
-    pub fn with_way_on(self, way_on: Option<String>) -> Self {
-        match way_on.filter(|_| self.exit == Exit::Blocked) {
+    /// Replaces the hint if the scan blocked the command and `accept_hint` is given.
+    pub fn with_accept_hint(self, accept_hint: Option<String>) -> Self {
+        match accept_hint.filter(|_| self.exit == Exit::Blocked) {
             Some(hint) => self.hint(hint),
             None => self,
         }
@@ -138,7 +138,7 @@ macro_rules! fails {
 fails!(
     library::FindError,
     library::LibraryError,
-    library::PlaceError,
+    library::PathAccessError,
     library::StorageError,
     library::folder::FolderError,
     skill_manage::ManageError,

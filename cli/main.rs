@@ -23,7 +23,7 @@ use clap::{
 };
 
 use crate::{
-    access::Asked,
+    access::RequestedOperation,
     args::{Cli, Color, Command, Global},
     context::Context,
     exit::{CliError, Exit},
@@ -32,7 +32,7 @@ use crate::{
 
 fn main() -> ExitCode {
     let parsed = Cli::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, Asked::of(&matches))));
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, RequestedOperation::of(&matches))));
     let (cli, asked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return greet(&error).unwrap_or_else(|| usage(&help_fitted(error))),
@@ -78,7 +78,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command that the decision table allows, and logs a refusal. A command without a row does not run.
-fn run_asked(context: &Context, global: &Global, command: &Command, asked: Option<&Asked>) -> Result<Exit, CliError> {
+fn run_asked(
+    context: &Context,
+    global: &Global,
+    command: &Command,
+    asked: Option<&RequestedOperation>,
+) -> Result<Exit, CliError> {
     let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
     let asked = asked.ok_or_else(missing)?;
     let done = asked.check(context).and_then(|()| run(context, global, command));
@@ -176,7 +181,7 @@ fn help_fitted(error: clap::Error) -> clap::Error {
 fn usage(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(command) = commands::help::meant(word)
+        && let Some(command) = commands::help::command_for(word)
     {
         let out = Output { json: wants_json, quiet: false, color: Color::Auto };
         return out.fail(&commands::help::unknown(word, Some(command))).into();

@@ -27,7 +27,7 @@ pub use ops::visible;
 pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;
-pub use terminal::{plain_json, tamed};
+pub use terminal::{escape_controls, plain_json};
 pub use verdict::{findings_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
@@ -63,9 +63,9 @@ const TICK: Duration = Duration::from_millis(120);
 const BAR: &str = "{spinner} {msg} {bar:30} {pos} of {len}";
 
 /// A progress indicator on the terminal, cleared on drop.
-pub struct Working(ProgressBar);
+pub struct Spinner(ProgressBar);
 
-impl Working {
+impl Spinner {
     /// Shows the current stage and the progress bar.
     pub fn at(&self, stage: &'static str, done: usize, of: usize) {
         if self.0.length() != Some(of as u64) {
@@ -87,7 +87,7 @@ impl Working {
     }
 }
 
-impl Drop for Working {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -192,8 +192,8 @@ impl Output {
     fn fit_for_reader(self, text: String) -> String {
         match (self.has_colors(), io::stdout().is_terminal()) {
             _ if is_plain(&text) => text,
-            (true, _) => tamed(&text),
-            (false, true) => tamed(&strip_str(&text).to_string()),
+            (true, _) => escape_controls(&text),
+            (false, true) => escape_controls(&strip_str(&text).to_string()),
             (false, false) => strip_str(&text).to_string(),
         }
     }
@@ -232,7 +232,7 @@ impl Output {
     pub fn note(self, message: &str) {
         if !self.quiet {
             let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
-            let _closed = writeln!(err, "{}", tamed(&hints::for_user(message)));
+            let _closed = writeln!(err, "{}", escape_controls(&hints::for_user(message)));
         }
     }
 
@@ -244,12 +244,12 @@ impl Output {
     }
 
     /// Shows a progress indicator on a terminal, until the returned value is dropped.
-    pub fn working(self, message: &str) -> Working {
+    pub fn working(self, message: &str) -> Spinner {
         let visible = !self.quiet && !self.json && io::stderr().is_terminal();
         let bar = if visible { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         bar.set_message(message.to_owned());
         bar.enable_steady_tick(TICK);
-        Working(bar)
+        Spinner(bar)
     }
 
     /// Prints the error of a command and returns its exit code.
@@ -258,12 +258,12 @@ impl Output {
             let _closed = self.answer(&error.to_json(), |_| Ok(()));
         } else {
             let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
-            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", tamed(&error.message));
+            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", escape_controls(&error.message));
             for line in verdict::detail_lines(&error.details) {
-                let _closed = writeln!(err, "  {}", tamed(&line));
+                let _closed = writeln!(err, "  {}", escape_controls(&line));
             }
             if let Some(hint) = &error.hint {
-                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", tamed(&hints::for_user(hint)));
+                let _closed = writeln!(err, "{GOOD}hint{GOOD:#}: {}", escape_controls(&hints::for_user(hint)));
             }
         }
         error.exit

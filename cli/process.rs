@@ -2,9 +2,9 @@
 
 use std::{ffi::OsString, io, path::Path, process::Command, time::Duration};
 
-pub use ::process::Done;
+pub use ::process::ProcessOutput;
 use ::process::child;
-use evolve::evals::Ended;
+use evolve::evals::ExitReason;
 use library::interrupt;
 
 use crate::print::shell_word;
@@ -14,7 +14,7 @@ const KEPT: [&str; 4] = ["PATH", "LANG", "LC_ALL", "SYSTEMROOT"];
 
 /// A command with its limits.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct BoundedCommand<'a> {
     /// Command line for the system's shell.
     pub command: &'a str,
     /// Working folder of the command.
@@ -51,13 +51,14 @@ pub fn from_here(command: &str, here: &Path) -> String {
 ///
 /// # Errors
 /// The command cannot be started, or the process received a request to stop.
-pub fn run(order: &Order<'_>) -> io::Result<Done> {
+pub fn run(order: &BoundedCommand<'_>) -> io::Result<ProcessOutput> {
     let mut command = ::process::shell(order.command, order.memory_mib, order.time);
     command.current_dir(order.folder);
     environment(&mut command, order);
     interrupted_if_raised()?;
-    let limits = ::process::Order::new(command, order.time);
-    let bounded = ::process::Order { input: order.input.clone(), output_bytes: Some(order.output_bytes), ..limits };
+    let limits = ::process::BoundedCommand::new(command, order.time);
+    let bounded =
+        ::process::BoundedCommand { input: order.input.clone(), output_bytes: Some(order.output_bytes), ..limits };
     let done = ::process::run(bounded, interrupt::is_raised)?;
     interrupted_if_raised()?;
     Ok(done)
@@ -65,15 +66,15 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
 
 /// Converts the end of a command to the form in evals. A stopped command does not occur here, because [`run`] fails
 /// then.
-pub fn ended(end: ::process::Ended) -> Ended {
+pub fn ended(end: ::process::ExitReason) -> ExitReason {
     match end {
-        ::process::Ended::Exited | ::process::Ended::Stopped => Ended::Exited,
-        ::process::Ended::TimedOut => Ended::TimedOut,
-        ::process::Ended::TooMuchOutput => Ended::TooMuchOutput,
+        ::process::ExitReason::Exited | ::process::ExitReason::Stopped => ExitReason::Exited,
+        ::process::ExitReason::TimedOut => ExitReason::TimedOut,
+        ::process::ExitReason::TooMuchOutput => ExitReason::TooMuchOutput,
     }
 }
 
-fn environment(command: &mut Command, order: &Order<'_>) {
+fn environment(command: &mut Command, order: &BoundedCommand<'_>) {
     if order.scrubbed {
         command.env_clear();
         let passed = order.passed.iter().map(String::as_str).filter(|name| !child::is_secret(name));
@@ -95,8 +96,8 @@ fn interrupted_if_raised() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn order<'a>(command: &'a str, folder: &'a Path) -> Order<'a> {
-        Order {
+    fn order<'a>(command: &'a str, folder: &'a Path) -> BoundedCommand<'a> {
+        BoundedCommand {
             command,
             folder,
             variables: Vec::new(),
@@ -113,7 +114,7 @@ mod tests {
     fn a_command_reads_its_input_and_has_nothing_of_our_environment() {
         let folder = tempfile::tempdir().unwrap();
         let done = run(&order("cat; env | grep -c CARGO; echo bad >&2; exit 3", folder.path())).unwrap();
-        assert_eq!((done.exit, ended(done.ended)), (Some(3), Ended::Exited));
+        assert_eq!((done.exit, ended(done.ended)), (Some(3), ExitReason::Exited));
         assert_eq!((done.stdout, done.stderr), (b"given0\n".to_vec(), b"bad\n".to_vec()));
     }
 

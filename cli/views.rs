@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ops::{AgentsPicture, Lacking};
+use ops::{AgentViews, MissingSkills};
 
 use crate::{
     hints,
@@ -13,10 +13,10 @@ use crate::{
 ///
 /// # Errors
 /// The stream cannot be written.
-pub fn write_picture(picture: &AgentsPicture, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_picture(picture: &AgentViews, out: &mut dyn Write) -> io::Result<()> {
     let style = |is_error: bool| if is_error { BAD } else { WARN };
     let differences = picture.differences.iter().map(|one| (style(one.is_error), &one.message, &one.command));
-    let messages: Vec<String> = picture.lacking.iter().map(Lacking::message).collect();
+    let messages: Vec<String> = picture.lacking.iter().map(MissingSkills::message).collect();
     let lacking = picture.lacking.iter().zip(&messages).map(|(one, message)| (WARN, message, &one.command));
     for (style, message, command) in differences.chain(lacking) {
         let command = hints::for_user(command);

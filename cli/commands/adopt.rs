@@ -7,15 +7,15 @@ use std::{
 
 use anstyle::Style;
 use clap::Args;
-use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome, public_and_custom};
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, VisibilityOutcome, public_and_custom};
 use library::{Library, Permit, Stamp};
-use ops::FolderSight;
+use ops::FolderVisibility;
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
 use skill::counted;
 
 use crate::{
-    accepting::{AcceptArgs, Acceptor, is_acceptable_at_once, way_on},
+    accepting::{AcceptArgs, Acceptor, accept_hint, is_acceptable_at_once},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
@@ -76,21 +76,21 @@ fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
 
 /// Prints one line per folder, and the hint for blocked skills.
 fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError> {
-    let way_on = way_on(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
+    let accept_hint = accept_hint(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
         && let Some(error) = adopted.pop().and_then(|only| only.error)
     {
-        return Err(failed(error).with_way_on(way_on));
+        return Err(failed(error).with_accept_hint(accept_hint));
     }
     let exit = adopted.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let skills: Vec<Value> = adopted.iter().map(document).collect();
-    let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": way_on});
+    let document = json!({"ok": exit == Exit::Done, "skills": skills, "hint": accept_hint});
     context.out.answer(&document, |out| {
         match adopted.as_slice() {
             [only] => text(context, only, out)?,
             all => lines(context, all, out)?,
         }
-        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
+        accept_hint.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(exit)
 }
@@ -251,7 +251,7 @@ pub struct SetupOptions {
 ///
 /// # Errors
 /// The library cannot be read.
-pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
+pub fn preview(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library_to_inspect()?;
     let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &client::accept_nothing as &Accept<'_>);
     request(context, &mut library, (paths, &[]), (false, true), by)
@@ -291,11 +291,11 @@ fn request(
 
 /// Removes the new links for agents that may not see a skill.
 fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) -> Result<(), CliError> {
-    let (sight, state) = (FolderSight::new(context)?, library.state()?);
+    let (sight, state) = (FolderVisibility::new(context)?, library.state()?);
     for skill in adopted.iter_mut().filter(|skill| !skill.links.is_empty()) {
         let outcomes = skill.name.iter().flat_map(|name| sight.apply(library, name, &state.of(name)));
         for outcome in outcomes.collect::<Vec<_>>() {
-            if let SightOutcome::Hidden(path) = outcome {
+            if let VisibilityOutcome::Hidden(path) = outcome {
                 skill.links.retain(|link| *link != path);
                 let path = path.display();
                 skill.warnings.push(format!("not linked at {path}: the skill is hidden from agents there"));

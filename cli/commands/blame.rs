@@ -98,7 +98,7 @@ fn document(found: &Blame) -> Document<'_> {
 }
 
 fn text(found: &Blame) -> String {
-    let told: Vec<(String, String)> = found.sources.iter().map(|source| told(found, source)).collect();
+    let told: Vec<(String, String)> = found.sources.iter().map(|source| describe_line(found, source)).collect();
     let width = |of: fn(&(String, String)) -> &String| told.iter().map(|told| of(told).chars().count()).max();
     let (number, who) = (width(|told| &told.0).unwrap_or_default(), width(|told| &told.1).unwrap_or_default());
     let mut text = String::new();
@@ -116,7 +116,7 @@ fn text(found: &Blame) -> String {
 }
 
 /// Formats a line's revision number, and its author, time and action.
-fn told(found: &Blame, source: &LineSource) -> (String, String) {
+fn describe_line(found: &Blame, source: &LineSource) -> (String, String) {
     let who = found.revisions.get(&source.revision).map(|revision| who(revision, source)).unwrap_or_default();
     (source.revision.to_string(), who)
 }

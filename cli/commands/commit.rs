@@ -1,7 +1,7 @@
 //! `skillhub commit` records hand edits as revisions.
 
 use clap::Args;
-use library::{Closeness, Library, Standing};
+use library::{ChangeDetection, FolderStatus, Library};
 use serde_json::json;
 use skill::SkillName;
 use skill_manage::{CommitEdit, FindElsewhere, Notes, Report, Status};
@@ -67,9 +67,10 @@ fn record(
 /// refusal.
 fn all(context: &Context, args: &CommitArgs, elsewhere: &FindElsewhere<'_>) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let glances = library.glances(Closeness::Contents)?;
-    let is_edited =
-        |standing: &Standing| matches!(standing, Standing::Modified | Standing::Earlier | Standing::Blocked(_));
+    let glances = library.summaries(ChangeDetection::Contents)?;
+    let is_edited = |standing: &FolderStatus| {
+        matches!(standing, FolderStatus::Modified | FolderStatus::Earlier | FolderStatus::Blocked(_))
+    };
     let edited = glances.into_iter().filter(|glance| glance.head.is_some() && is_edited(&glance.standing));
     let (mut reports, mut refused) = (Vec::new(), Vec::new());
     for glance in edited {

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use agent::Sight;
+use agent::Visibility;
 use clap::{Args, Subcommand};
 use evolve::curate::{
     self, Applied, Archived, CurateError, Facts, Plan, References, Report, Terms, archived, gather, restore,
 };
 use library::Library;
-use ops::FolderSight;
+use ops::FolderVisibility;
 use serde_json::json;
 use skill::{SkillName, counted};
 
@@ -189,10 +189,10 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
         None => curate::latest(&library)?.ok_or_else(|| failed(CurateError::NoPlans))?,
     };
     // A plan made by somebody else may contain skills that the current actor may not hide.
-    let sight = context.sights()?;
+    let sight = context.visibility_check()?;
     plan.archive.retain(|step| {
         SkillName::parse(&step.skill)
-            .is_ok_and(|name| !matches!(sight(&name), Sight::Denied | Sight::NotOnList | Sight::Asked))
+            .is_ok_and(|name| !matches!(sight(&name), Visibility::Denied | Visibility::NotOnList | Visibility::Asked))
     });
     let facts = facts(context, &library)?;
     let by = (&context.policy()?, &context.stamp());
@@ -212,7 +212,7 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
 
 /// Updates the links in agents' folders to the current visibility settings.
 fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = &'a str>) -> Result<(), CliError> {
-    let (sight, state) = (FolderSight::new(context)?, library.state()?);
+    let (sight, state) = (FolderVisibility::new(context)?, library.state()?);
     for name in names.filter_map(|name| SkillName::parse(name).ok()) {
         sight.apply(library, &name, &state.of(&name));
     }

@@ -5,10 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent::{AgentView, Catalogue, Form, Host, Listed, Look, Places, Reads, Settings, Sight, ToolPolicy, Views};
+use agent::{
+    AgentView, Catalogue, Form, Host, ListOptions, ListedSkill, Reads, Settings, SkillLocations, ToolPolicy, Views,
+    Visibility,
+};
 use clap::Args;
 use library::Scope;
-use ops::{FolderSight, Remedy};
+use ops::{FolderVisibility, Remedy};
 use serde_json::{Value, json};
 use skill::SkillName;
 
@@ -32,7 +35,7 @@ pub struct DebugArgs {
 }
 
 /// A folder that is searched for skills.
-struct Place {
+struct SearchedFolder {
     path: PathBuf,
     scope: Scope,
     kind: &'static str,
@@ -41,7 +44,7 @@ struct Place {
 
 /// A skill and its visibility to the agent.
 struct Shown<'a> {
-    listed: &'a Listed,
+    listed: &'a ListedSkill,
     sight: &'static str,
     why: String,
     /// The host's view of the skill. `None` for built-in skills, and for agents that are not in the table of agents.
@@ -51,7 +54,7 @@ struct Shown<'a> {
 /// The contents of the report.
 struct Picture<'a> {
     agent: String,
-    places: Vec<Place>,
+    places: Vec<SearchedFolder>,
     skills: Vec<Shown<'a>>,
     notes: Vec<String>,
     still_seen: Vec<String>,
@@ -71,7 +74,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));
-        Shown::of(listed, listed.sight(&settings, &agent), &agent, view)
+        Shown::of(listed, listed.visibility(&settings, &agent), &agent, view)
     };
     let picture = Picture {
         places: folders(places, &catalogue),
@@ -91,14 +94,14 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
+fn folders(places: SkillLocations, catalogue: &Catalogue) -> Vec<SearchedFolder> {
     let all = places.libraries.into_iter().map(|place| (place, "library"));
     let all = all.chain(places.folders.into_iter().map(|place| (place, "folder")));
     all.map(|((path, scope), kind)| {
         let real = library::resolve(&path).unwrap_or_else(|_| path.clone());
-        let stands_here = |listed: &&Listed| listed.path.as_ref().is_some_and(|at| at.starts_with(&real));
+        let stands_here = |listed: &&ListedSkill| listed.path.as_ref().is_some_and(|at| at.starts_with(&real));
         let skills = catalogue.skills.iter().filter(stands_here).count();
-        Place { path, scope, kind, skills }
+        SearchedFolder { path, scope, kind, skills }
     })
     .collect()
 }
@@ -106,11 +109,11 @@ fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
 /// Renders the prompt exactly as `skillhub prompt` prints it.
 fn prompt(catalogue: &Catalogue, settings: &Settings, agent: &str, builtin: Option<&Path>) -> String {
     let seen = catalogue.seen(settings, agent);
-    agent::prompt(&seen, &[], Look { builtin, ..Look::of(Form::XML) })
+    agent::prompt(&seen, &[], ListOptions { builtin, ..ListOptions::of(Form::XML) })
 }
 
 fn policy(catalogue: &Catalogue, settings: &Settings, agent: &str) -> ToolPolicy {
-    let declared: Vec<_> = catalogue.seen(settings, agent).into_iter().map(Listed::declared).collect();
+    let declared: Vec<_> = catalogue.seen(settings, agent).into_iter().map(ListedSkill::declared).collect();
     ToolPolicy::of(&declared, &settings.always_on)
 }
 
@@ -163,14 +166,14 @@ impl Picture<'_> {
 }
 
 impl<'a> Shown<'a> {
-    fn of(listed: &'a Listed, sight: Sight, agent: &str, view: Option<AgentView>) -> Self {
+    fn of(listed: &'a ListedSkill, sight: Visibility, agent: &str, view: Option<AgentView>) -> Self {
         let (sight, why) = match sight {
-            Sight::Seen => ("seen", String::new()),
-            Sight::Asked => ("asked", "a permission requires a person's approval".to_owned()),
-            Sight::Disabled => ("disabled", format!("show it to agents: `skillhub enable {}`", listed.name)),
-            Sight::Denied => ("denied", "a permission in config.toml denies it".to_owned()),
-            Sight::NotOnList => ("not_listed", format!("not listed in `skills` of [agents.{agent}]")),
-            Sight::Unusable(fault) => ("unusable", fault),
+            Visibility::Seen => ("seen", String::new()),
+            Visibility::Asked => ("asked", "a permission requires a person's approval".to_owned()),
+            Visibility::Disabled => ("disabled", format!("show it to agents: `skillhub enable {}`", listed.name)),
+            Visibility::Denied => ("denied", "a permission in config.toml denies it".to_owned()),
+            Visibility::NotOnList => ("not_listed", format!("not listed in `skills` of [agents.{agent}]")),
+            Visibility::Unusable(fault) => ("unusable", fault),
         };
         Self { listed, sight, why, view: view.filter(|_| listed.path.is_some()) }
     }
@@ -218,7 +221,7 @@ fn still_seen(
     host: Option<&Host>,
 ) -> Result<Vec<String>, CliError> {
     let hosts = host.map_or_else(|| context.hosts().in_use, |host| vec![host.clone()]);
-    let sight = FolderSight::new(context)?;
+    let sight = FolderVisibility::new(context)?;
     let mut lines = Vec::new();
     for listed in &catalogue.skills {
         for host in &hosts {

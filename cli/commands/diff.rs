@@ -2,7 +2,7 @@
 
 use clap::Args;
 use library::{Origin, Revision};
-use skill_manage::documents::{self, Comparison, Since};
+use skill_manage::documents::{self, Comparison, DiffBase};
 
 use crate::{
     context::Context,
@@ -34,9 +34,9 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_of(&name)?;
     let since = match args.from.as_deref() {
-        _ if args.upstream => Since::Release,
-        Some(from) => Since::Revision(from),
-        None => Since::Parent,
+        _ if args.upstream => DiffBase::Release,
+        Some(from) => DiffBase::Revision(from),
+        None => DiffBase::Parent,
     };
     let comparison = documents::compare(&library, &name, since, args.to.as_deref())?;
     let Comparison { from, to, held, difference, .. } = &comparison;

@@ -17,7 +17,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use library::{Home, Library, PlaceError};
+use library::{Home, Library, PathAccessError};
 use serde_json::{Value, json};
 
 use crate::{
@@ -181,7 +181,7 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
         return relocate::run(context, old, new);
     }
     let mut findings = Findings { fix: args.fix, list: Vec::new() };
-    if let Err(error @ PlaceError::Foreign { .. }) = Home::at(context.home.path()) {
+    if let Err(error @ PathAccessError::Foreign { .. }) = Home::at(context.home.path()) {
         home::refuse(context, &error, &mut findings);
         return answer(context, context.library_path(), &findings);
     }

@@ -1,8 +1,8 @@
 //! `skillhub enable` and `skillhub disable` show skills to agents or hide them.
 
-use agent::Listed;
+use agent::ListedSkill;
 use clap::Args;
-use client::{AgentFolder, SightOutcome};
+use client::{AgentFolder, VisibilityOutcome};
 use library::{Library, LinkChanges, Stamp};
 use serde_json::json;
 use skill::SkillName;
@@ -31,11 +31,13 @@ pub struct EnableArgs {
     link: bool,
 }
 
-fn link_line(context: &Context, outcome: &SightOutcome) -> String {
+fn link_line(context: &Context, outcome: &VisibilityOutcome) -> String {
     match outcome {
-        SightOutcome::Hidden(path) => format!("removed the link {}", context.short(path)),
-        SightOutcome::Shown(path) => format!("linked {}", context.short(path)),
-        SightOutcome::Left(path, why) => format!("{} remains, and agents still see it: {why}", context.short(path)),
+        VisibilityOutcome::Hidden(path) => format!("removed the link {}", context.short(path)),
+        VisibilityOutcome::Shown(path) => format!("linked {}", context.short(path)),
+        VisibilityOutcome::Left(path, why) => {
+            format!("{} remains, and agents still see it: {why}", context.short(path))
+        }
     }
 }
 
@@ -99,12 +101,12 @@ fn change_links(
 ) -> Result<LinkChanges, CliError> {
     let changes = match enabled {
         true => client::show_in(library, name, (folders, replaces_tracked), stamp),
-        false => client::hide_in(library, name, folders, stamp),
+        false => client::hide_from(library, name, folders, stamp),
     };
     Ok(changes?)
 }
 
-fn unmanaged(listed: &Listed) -> CliError {
+fn unmanaged(listed: &ListedSkill) -> CliError {
     let error =
         CliError::new("not_found", Exit::NotFound, format!("{} is not managed, so it has no links", listed.name));
     match &listed.path {

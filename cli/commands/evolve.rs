@@ -54,7 +54,7 @@ pub fn run(context: &Context, command: &EvolveCommand) -> Result<Exit, CliError>
         EvolveCommand::Run(args) => with::run(context, args),
         EvolveCommand::Conformance(args) => conformance::run(context, args),
         EvolveCommand::Status(args) => gate::status(context, args),
-        EvolveCommand::Try(args) => gate::try_out(context, args),
+        EvolveCommand::Try(args) => gate::start_trial(context, args),
         EvolveCommand::Pause(args) => gate::pause(context, args, true),
         EvolveCommand::Resume(args) => gate::pause(context, args, false),
         EvolveCommand::Force(args) => gate::force(context, args),

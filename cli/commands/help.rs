@@ -7,7 +7,7 @@ mod groups;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 
-pub use self::groups::meant;
+pub use self::groups::command_for;
 use self::groups::{GROUPS, Group};
 use crate::{
     args::Cli,
@@ -62,7 +62,7 @@ fn page(root: Command, topic: &[&str]) -> Result<String, CliError> {
     let mut command = root;
     command.build();
     for (at, name) in topic.iter().enumerate() {
-        let missing = || unknown(&topic.get(..=at).unwrap_or(topic).join(" "), meant(name).filter(|_| at == 0));
+        let missing = || unknown(&topic.get(..=at).unwrap_or(topic).join(" "), command_for(name).filter(|_| at == 0));
         command = command.find_subcommand(name).cloned().ok_or_else(missing)?;
     }
     Ok(command.render_help().ansi().to_string())

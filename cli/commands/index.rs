@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use client::{RegistryError, init_registry, is_elsewhere};
+use client::{RegistryError, init_registry, is_git_location};
 use registry_index::{Index, Stamp};
 use serde_json::json;
 use skill::counted;
@@ -53,7 +53,7 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
 
 fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let given = dir.to_string_lossy();
-    let place = match given.contains("://") || is_elsewhere(&given) {
+    let place = match given.contains("://") || is_git_location(&given) {
         true => given.into_owned(),
         false => context.absolute(dir).display().to_string(),
     };
@@ -69,7 +69,7 @@ fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
 
 fn open(context: &Context, dir: &Path) -> Result<Index, CliError> {
     let given = dir.to_string_lossy();
-    if is_elsewhere(&given) {
+    if is_git_location(&given) {
         return Err(failed(RegistryError::NotHere(given.into_owned())));
     }
     Index::open(&context.absolute(dir)).map_err(failed)

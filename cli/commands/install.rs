@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use clap::Args;
 use client::{BlockedSkill, InstallRequest, InstallStatus, Installed, Installer, Pick, Progress};
 use library::Library;
-use ops::{Refusal, Waiting, document_of, whole_document};
+use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
 use skill::failure::{Fails, FailureKind};
 
 use crate::{
-    accepting::{AcceptArgs, Acceptor, way_on},
+    accepting::{AcceptArgs, Acceptor, accept_hint},
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
     };
-    let installed = while_shown(context, ("installing", &args.accept), |waiting| context.install(&request, waiting))?;
+    let installed = with_progress(context, ("installing", &args.accept), |waiting| context.install(&request, waiting))?;
     answer(context, installed, "Nothing to install: the lock file has no skills")
 }
 
@@ -98,29 +98,29 @@ pub fn installer<T>(
     how: (&str, &AcceptArgs),
     work: impl FnOnce(&mut Installer<'_>) -> Result<T, Refusal>,
 ) -> Result<T, CliError> {
-    while_shown(context, how, |waiting| context.with_installer(library, waiting, work))
+    with_progress(context, how, |waiting| context.with_installer(library, waiting, work))
 }
 
 /// Runs `work` while progress is shown at a terminal. A person may accept findings that block a skill.
 ///
 /// # Errors
 /// The errors of `work`, or acceptance flags without proof that a person acts.
-pub fn while_shown<T>(
+pub fn with_progress<T>(
     context: &Context,
     (doing, accept): (&str, &AcceptArgs),
-    work: impl FnOnce(&Waiting<'_>) -> Result<T, Refusal>,
+    work: impl FnOnce(&InstallCallbacks<'_>) -> Result<T, Refusal>,
 ) -> Result<T, CliError> {
     let working = context.out.working(doing);
     let acceptor = Acceptor::new(context, accept)?;
     let accept = |blocked: &[BlockedSkill<'_>]| working.suspend(|| acceptor.decide(blocked));
     let progress = |progress: Progress| working.at(progress.stage, progress.done, progress.of);
-    Ok(work(&Waiting { accept: &accept, progress: &progress })?)
+    Ok(work(&InstallCallbacks { accept: &accept, progress: &progress })?)
 }
 
 /// Prints the result of each skill, or `nothing` if there are none.
 pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
-    let way_on = way_on(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
+    let accept_hint = accept_hint(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let ([only], false) = (installed.as_slice(), is_whole)
         && only.error.is_some()
     {
@@ -128,14 +128,14 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
     }
     let (mut document, gravest) = if is_whole {
         let (mut document, gravest) = whole_document(&installed);
-        if let (Some(FailureKind::Blocked), Some(hint)) = (gravest, &way_on) {
+        if let (Some(FailureKind::Blocked), Some(hint)) = (gravest, &accept_hint) {
             document["error"]["hint"] = json!(hint);
         }
         (document, gravest)
     } else {
         document_of(&mut installed).map_err(|mut refusal| {
             hints::complete(&mut refusal.details);
-            CliError::from(refusal).with_way_on(way_on.clone())
+            CliError::from(refusal).with_accept_hint(accept_hint.clone())
         })?
     };
     hints::complete(&mut document);
@@ -146,7 +146,7 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
             1 => Ok(()),
             _ => writeln!(out, "{}", summary(&installed)),
         }?;
-        way_on.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
+        accept_hint.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
     Ok(gravest.map_or(Exit::Done, Exit::from))
 }

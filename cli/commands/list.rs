@@ -8,11 +8,11 @@ use std::{
     path::Path,
 };
 
-use agent::{Catalogue, Listed};
+use agent::{Catalogue, ListedSkill};
 use clap::Args;
 use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
-use ops::{AgentsPicture, Difference, Lacking};
+use ops::{AgentViews, Difference, MissingSkills};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -52,17 +52,17 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     }
     let builtin = if args.builtin { context.public_skills()? } else { Vec::new() };
     let catalogue = context.catalogue(&context.places(false), builtin, None)?;
-    let agents = AgentsPicture::of(context, &catalogue, None)?;
+    let agents = AgentViews::of(context, &catalogue, None)?;
     let unmanaged = unmanaged(context, &catalogue)?;
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, &catalogue);
     let accepted = accepted(&catalogue)?;
-    let release_of = |listed: &Listed| {
+    let release_of = |listed: &ListedSkill| {
         let origin = listed.head.as_ref()?.origin.as_ref()?;
         Some((origin.source.clone(), origin.release()))
     };
-    let of = |listed: &Listed| {
+    let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
             accepted: accepted.get(&listed.name).map(Vec::as_slice).unwrap_or_default(),
@@ -71,7 +71,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         }
     };
     let of_branch = context.skills_of_branch(&library);
-    let is_absent = |listed: &Listed| {
+    let is_absent = |listed: &ListedSkill| {
         let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
         elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
     };
@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             .collect(),
         unmanaged: unmanaged.iter().map(UnmanagedDocument::of).collect(),
         differences: agents.differences.iter().map(Difference::document).collect(),
-        lacking: agents.lacking.iter().map(Lacking::document).collect(),
+        lacking: agents.lacking.iter().map(MissingSkills::document).collect(),
         notes: &catalogue.notes,
         problems: &problems,
     };
@@ -146,7 +146,7 @@ fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaive
 
 /// Returns sentences about skills with new findings under the current rules that no person has decided on.
 fn undecided(catalogue: &Catalogue) -> impl Iterator<Item = String> {
-    let line = |listed: &Listed| {
+    let line = |listed: &ListedSkill| {
         let name = &listed.name;
         format!("{name}: new findings under the current rules; a person decides: `skillhub status {name}`")
     };
@@ -246,7 +246,7 @@ fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<Installe
     client::known_states(&context.registries().for_library(sources), origins())
 }
 
-fn row(listed: &Listed, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {
+fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {

@@ -9,7 +9,7 @@ use clap::Args;
 use library::{Action, Evidence};
 use serde_json::json;
 use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
-use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, Status};
+use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status};
 
 use crate::{
     access::check_request,
@@ -114,7 +114,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         Some(file) => {
             let limits = Limits::default();
             let json = read_input(context, file, limits.request_bytes)?;
-            Request::from_json(&json, &limits)
+            ChangeRequest::from_json(&json, &limits)
                 .map_err(ManageError::from)
                 .inspect_err(|error| unreadable(context, error))?
         }
@@ -229,7 +229,7 @@ fn check_flags(action: &str, args: &ManageArgs) -> Result<(), CliError> {
     }
 }
 
-fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
+fn of_flags(context: &Context, args: &ManageArgs) -> Result<ChangeRequest, CliError> {
     let action = args.action.as_deref().unwrap_or_default();
     check_flags(action, args)?;
     let edit = match action {
@@ -252,8 +252,8 @@ fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
     let name = args.name.as_deref().unwrap_or_default();
     let named =
         if matches!(edit, Edit::Create { .. }) { name.to_owned() } else { context.skill_called(name)?.to_string() };
-    let request = Request::of_edit(&named, edit).map_err(ManageError::from)?;
-    Ok(Request {
+    let request = ChangeRequest::of_edit(&named, edit).map_err(ManageError::from)?;
+    Ok(ChangeRequest {
         expected_revision: args.expected_revision.clone(),
         notes: Notes { evidence, ..args.notes.notes() },
         dry_run: args.notes.dry_run,

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 use library::Actor;
-use mcp::{Gate, Options, Servers, serve_http, serve_stdio};
-use ops::{Refusal, Workplace};
+use mcp::{HttpAuth, Options, Servers, serve_http, serve_stdio};
+use ops::{Refusal, Workspace};
 use serde_json::json;
 
 use crate::{
@@ -79,8 +79,8 @@ pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, C
 }
 
 fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, CliError> {
-    let open = move |actor: Actor| -> Result<Workplace, Refusal> {
-        let mut place = Workplace::open(setup(&global)?)?;
+    let open = move |actor: Actor| -> Result<Workspace, Refusal> {
+        let mut place = Workspace::open(setup(&global)?)?;
         (place.actor, place.asks_people) = (actor, true);
         Ok(place)
     };
@@ -100,7 +100,7 @@ fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address
     let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let made = token.is_none();
     let token = token.map(|token| token.to_string_lossy().into_owned());
-    let gate = Gate::new(token, args.host.clone(), args.origin.clone()).map_err(failed)?;
+    let gate = HttpAuth::new(token, args.host.clone(), args.origin.clone()).map_err(failed)?;
     let shown = made.then(|| gate.token().to_owned());
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}/mcp");

@@ -8,7 +8,7 @@ use serde_json::json;
 use skill::{Limits, Problem, Strictness, archive, counted, validate::validate_bundle};
 
 use crate::{
-    commands::found::{Found, read_archive},
+    commands::discovery::{FoundSkill, read_archive},
     context::Context,
     exit::{CliError, Exit, io_at},
     print::STRONG,
@@ -42,7 +42,7 @@ pub struct UnpackArgs {
 pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     let path = context.absolute(&args.dir);
     let path = path.canonicalize().map_err(io_at(&path))?;
-    let found = Found { path, archive: false };
+    let found = FoundSkill { path, archive: false };
     let bundle = found.bundle(Leftovers::Skip)?;
     let name = found.folder_name().unwrap_or_default();
     let problems = validate_bundle(&bundle, Some(&name), Strictness::Standard, &Limits::default());

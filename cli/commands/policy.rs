@@ -50,7 +50,13 @@ pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
                     Ruling::Deny => BAD,
                 };
                 let word = json!(rule.decision);
-                writeln!(out, "  {}. {style}{:<5}{style:#} {}", at + 1, word.as_str().unwrap_or_default(), told(rule))?;
+                writeln!(
+                    out,
+                    "  {}. {style}{:<5}{style:#} {}",
+                    at + 1,
+                    word.as_str().unwrap_or_default(),
+                    describe_conditions(rule)
+                )?;
             }
             match layer.preset {
                 Some(preset) if layer.rules.is_empty() => writeln!(out, "  {preset}")?,
@@ -68,7 +74,7 @@ fn document(layer: &Layer) -> serde_json::Value {
 }
 
 /// Formats the conditions of a rule in one line.
-fn told(rule: &Rule) -> String {
+fn describe_conditions(rule: &Rule) -> String {
     let value = json!(rule);
     let conditions = value.as_object().into_iter().flatten().filter(|(key, _)| *key != "decision");
     let words: Vec<String> = conditions

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent::{Catalogue, FORMS, Fit, Form, Listed, Look};
+use agent::{Catalogue, FORMS, Fit, Form, ListOptions, ListedSkill};
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
@@ -13,7 +13,7 @@ use skill::Bundle;
 
 use crate::{
     catalogue::{exit_with, problems, public_folder},
-    commands::found::{Found, find},
+    commands::discovery::{FoundSkill, find},
     context::Context,
     exit::{CliError, Exit},
 };
@@ -72,10 +72,10 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
     let form = Form::named(&args.format).unwrap_or(Form::XML);
-    let evolution = args.evolution || form.tells_of_evolution && settings.tells_of_evolution(&agent);
-    let look = Look { form, container_path, builtin: folder.as_deref(), evolution };
+    let evolution = args.evolution || form.tells_of_evolution && settings.mentions_evolution(&agent);
+    let look = ListOptions { form, container_path, builtin: folder.as_deref(), evolution };
     let fit = Fit { budget: args.budget, task: args.task.as_deref(), uses: context.uses(&catalogue, args.budget)? };
-    let list = Look { evolution: false, ..look };
+    let list = ListOptions { evolution: false, ..look };
     let fitted = fit.choose(catalogue.seen(&settings, &agent), |skills| agent::prompt(skills, &[], list).len());
     tell_what_is_left_out(context, &catalogue);
     let problems = problems(&catalogue, context.out);
@@ -98,13 +98,14 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
 /// Reads the files of each skill found at the paths.
 fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf, Bundle)>, CliError> {
     let roots: Vec<PathBuf> = paths.iter().filter_map(|path| context.absolute(path).canonicalize().ok()).collect();
-    let root_of = |found: &Found| roots.iter().find(|root| found.path.starts_with(root)).unwrap_or(&found.path).clone();
-    let is_hidden = |found: &Found| {
+    let root_of =
+        |found: &FoundSkill| roots.iter().find(|root| found.path.starts_with(root)).unwrap_or(&found.path).clone();
+    let is_hidden = |found: &FoundSkill| {
         let below = found.path.strip_prefix(root_of(found)).unwrap_or(&found.path).to_owned();
         below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
     };
-    let read = |found: Found| Ok((root_of(&found), found.path.clone(), found.bundle(Leftovers::Skip)?));
-    let found: Vec<Found> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
+    let read = |found: FoundSkill| Ok((root_of(&found), found.path.clone(), found.bundle(Leftovers::Skip)?));
+    let found: Vec<FoundSkill> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {
             let message = format!("{} is a file, not a skill folder", packed.path.display());
@@ -128,7 +129,7 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
     }
 }
 
-fn document(listed: &Listed, look: Look<'_>) -> Value {
+fn document(listed: &ListedSkill, look: ListOptions<'_>) -> Value {
     json!({
         "name": listed.name.as_str(), "description": listed.description, "location": look.location(listed),
         "scope": listed.scope, "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(), "warnings": listed.warnings,

@@ -18,7 +18,7 @@ use serde_json::json;
 use skill::{SkillName, counted};
 
 use crate::{
-    accepting::{AcceptArgs, Acceptor, way_on},
+    accepting::{AcceptArgs, Acceptor, accept_hint},
     commands::{eval::Store, info::results_lines},
     context::Context,
     exit::{CliError, Exit, failed, io_at},
@@ -101,11 +101,11 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
         }
     };
     let published = published.map_err(|error| {
-        let way_on = match &error {
-            PublishError::Blocked(blocked) => way_on([blocked.report()]),
+        let accept_hint = match &error {
+            PublishError::Blocked(blocked) => accept_hint([blocked.report()]),
             _ => None,
         };
-        failed(error).with_way_on(way_on)
+        failed(error).with_accept_hint(accept_hint)
     })?;
     print(context, &published)?;
     Ok(Exit::Done)

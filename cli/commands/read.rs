@@ -1,6 +1,6 @@
 //! `skillhub read` prints a skill's instructions, or one of its files, as an agent reads them.
 
-use agent::{Catalogue, Instructions, Which};
+use agent::{Catalogue, Instructions, SkillSelector};
 use clap::Args;
 use library::{UseKind, UseState};
 use ops::Used;
@@ -62,12 +62,12 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
 }
 
 /// Resolves the skill on the command line. A path is that of a `SKILL.md`, as printed by `prompt`.
-fn which(context: &Context, text: &str) -> Result<Which, CliError> {
+fn which(context: &Context, text: &str) -> Result<SkillSelector, CliError> {
     if text.ends_with("SKILL.md") {
         let path = context.absolute(text.as_ref());
-        return Ok(Which { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
+        return Ok(SkillSelector { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }
-    Ok(Which { name: Some(context.skill_called(text)?), path: None })
+    Ok(SkillSelector { name: Some(context.skill_called(text)?), path: None })
 }
 
 fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {

@@ -7,8 +7,8 @@ use std::{
 };
 
 use clap::Args;
-use evolve::{BYTES, Evaluation, Host, Request, Told, Transcripts};
-use library::Basis;
+use evolve::{BYTES, Evaluation, Host, OutcomeRecord, RecordSummary, Transcripts};
+use library::OutcomeSource;
 use ops::skill_name;
 use serde_json::json;
 use skill::{SkillName, counted};
@@ -98,7 +98,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
     check_asked(context, &requests)?;
     let all = context.record(requests)?;
-    let Told { recorded, doubles, unrecorded, skills } = &all.told;
+    let RecordSummary { recorded, doubles, unrecorded, skills } = &all.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
     let mut document = all.document();
     if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
@@ -129,15 +129,15 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
 
 /// Marks a report as a person's, so that its run counts even without a `read` by the program. Transcript entries are
 /// left unchanged.
-fn by_person(request: Request) -> Request {
+fn by_person(request: OutcomeRecord) -> OutcomeRecord {
     match request.basis {
-        Basis::Report => Request { basis: Basis::Person, ..request },
+        OutcomeSource::Report => OutcomeRecord { basis: OutcomeSource::Person, ..request },
         _ => request,
     }
 }
 
-fn of_flags(context: &Context, args: &RecordArgs) -> Result<Request, CliError> {
-    Ok(Request {
+fn of_flags(context: &Context, args: &RecordArgs) -> Result<OutcomeRecord, CliError> {
+    Ok(OutcomeRecord {
         v: None,
         ts: args.ts.clone(),
         skill: context.skill_called(args.name.as_deref().unwrap_or_default())?.to_string(),
@@ -151,7 +151,7 @@ fn of_flags(context: &Context, args: &RecordArgs) -> Result<Request, CliError> {
         source: args.source.clone(),
         thread: args.thread.clone(),
         place: 1,
-        ..Request::default()
+        ..OutcomeRecord::default()
     })
 }
 
@@ -167,7 +167,7 @@ fn read(context: &Context, path: &Path) -> Result<Vec<u8>, CliError> {
 }
 
 /// Checks the skills of all requests against the decision table. A hidden skill is answered like a missing one.
-fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> {
+fn check_asked(context: &Context, requests: &[OutcomeRecord]) -> Result<(), CliError> {
     let is_seen = context.seen()?;
     let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
     let names = names.into_iter().filter(|name| is_seen(name)).map(skill_name);
@@ -175,7 +175,11 @@ fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> 
 }
 
 /// Extracts the outcomes of installed skills from a host's transcripts.
-fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>) -> Result<Vec<Request>, CliError> {
+fn import(
+    context: &Context,
+    words: &[String],
+    counts: &mut Option<ImportCounts>,
+) -> Result<Vec<OutcomeRecord>, CliError> {
     let [host, paths @ ..] = words else { return Err(CliError::usage("name a host and its transcripts")) };
     let host = Host::from_word(host)
         .ok_or_else(|| CliError::usage(format!("cannot read transcripts of {host:?}; name claude-code or opencode")))?;
@@ -201,7 +205,7 @@ fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>
         let time = request.ts.as_ref().and_then(|ts| ts.parse::<jiff::Timestamp>().ok());
         let then = history.iter().find(|revision| time.is_none_or(|time| revision.stamp.time <= time));
         let revision = then.or(history.last()).map(|revision| revision.id.to_string());
-        requests.push(Request { revision, place: requests.len() + 1, ..request });
+        requests.push(OutcomeRecord { revision, place: requests.len() + 1, ..request });
     }
     *counts = Some(ImportCounts { read: found.read, skipped: found.skipped, elsewhere: total - requests.len() });
     Ok(requests)

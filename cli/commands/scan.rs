@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use skill::Bundle;
 
 use crate::{
-    commands::found::map_parallel,
+    commands::discovery::map_parallel,
     context::{self, Context},
     exit::{CliError, Exit},
     hints,
@@ -128,7 +128,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     }
     let mut scanned = scan_all(context, scanner, args)?;
     if let Some(file) = &args.baseline {
-        baseline::Known::read(&context.absolute(file))?.mark(&mut scanned);
+        baseline::BaselineFindings::read(&context.absolute(file))?.mark(&mut scanned);
     }
     let exit = scanned.iter().filter_map(|skill| skill.exit(args.fail_on)).max_by_key(|exit| *exit == Exit::Blocked);
     if args.sarif {

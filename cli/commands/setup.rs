@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use skill::counted;
 
 use self::{
-    found::{Place, places},
+    found::{FoundLibrary, places},
     hosts::{InUse, in_use},
     record::{FileChange, SetupRecord},
     screen::{name_of, result_lines, survey_lines},
@@ -61,7 +61,7 @@ pub struct SetupArgs {
 
 /// The skills and agents that `setup` found.
 pub struct Survey {
-    places: Vec<Place>,
+    places: Vec<FoundLibrary>,
     agents: Vec<InUse>,
     user_home: PathBuf,
 }
@@ -257,7 +257,7 @@ fn answer_done(
     context: &Context,
     survey: &Survey,
     record: &SetupRecord,
-    adopted: &[(&Place, Vec<Adopted>)],
+    adopted: &[(&FoundLibrary, Vec<Adopted>)],
     warnings: &[String],
 ) -> Result<Exit, CliError> {
     let skills: Vec<Value> = adopted.iter().flat_map(|(_, skills)| skills).map(skill_document).collect();

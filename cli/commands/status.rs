@@ -5,10 +5,10 @@ use std::path::Path;
 use agent::Catalogue;
 use clap::Args;
 use library::{HandEditFault, Library};
-use ops::AgentsPicture;
+use ops::AgentViews;
 use serde_json::Value;
 use skill::{SkillName, counted};
-use skill_manage::documents::{self, Overview, SkillStanding};
+use skill_manage::documents::{self, Overview, SkillStatus};
 
 use crate::{
     catalogue::{exit_with, problem},
@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
     let mut problems: Vec<Value> = told.collect();
-    let agents = AgentsPicture::of(context, &catalogue, named)?;
+    let agents = AgentViews::of(context, &catalogue, named)?;
     let hosts = agents.document();
     problems.extend(hosts.problems.clone());
     let document = overview.document_with(hosts);
@@ -123,7 +123,7 @@ fn overview(
 }
 
 /// Formats the lines about a skill's folder that follow its name.
-fn lines(skill: &SkillStanding) -> Vec<String> {
+fn lines(skill: &SkillStatus) -> Vec<String> {
     let mut lines: Vec<String> = skill.files.iter().map(|file| visible(&file.describe())).collect();
     if let Some(why) = &skill.damaged {
         lines.push(format!("its history is damaged: {why}; run `skillhub doctor`"));
@@ -148,12 +148,12 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
 }
 
 /// Returns whether the skill's head itself is blocked by the scanner. The fault then lists the findings already.
-fn is_head_blocked(skill: &SkillStanding) -> bool {
+fn is_head_blocked(skill: &SkillStatus) -> bool {
     matches!(skill.fault, Some(HandEditFault::Hostile(_))) && skill.managed && skill.files.is_empty()
 }
 
 /// Formats a line for each rule and file with new findings under the current rules, with the command that accepts them.
-fn undecided_lines(skill: &SkillStanding) -> Vec<String> {
+fn undecided_lines(skill: &SkillStatus) -> Vec<String> {
     let hidden = if skill.fault.is_some() { ", and the skill is hidden from agents until then" } else { "" };
     let line = |(rule, path): (&str, &str)| {
         let (name, path) = (&skill.name, shell_word(path));

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use clap::Args;
-use process::{Done, Order};
+use process::{BoundedCommand, ProcessOutput};
 use serde_json::json;
 
 use crate::{
@@ -159,7 +159,7 @@ fn make_executable(_path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Done, CliError> {
+fn run_step(place: &Path, project: &Path, step: &Step) -> Result<ProcessOutput, CliError> {
     let program = std::env::current_exe()?;
     let mut command = process::child::command(program);
     command
@@ -171,7 +171,7 @@ fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Done, CliError>
         .env_remove("SKILLHUB_LIBRARY")
         .env_remove("SKILLHUB_REGISTRY")
         .env_remove("CLAUDE_CONFIG_DIR");
-    let order = Order { output_bytes: Some(STEP_BYTES), ..Order::new(command, STEP_LIMIT) };
+    let order = BoundedCommand { output_bytes: Some(STEP_BYTES), ..BoundedCommand::new(command, STEP_LIMIT) };
     Ok(process::run(order, library::interrupt::is_raised)?)
 }
 
@@ -181,7 +181,7 @@ fn typed(step: &Step) -> String {
     format!("skillhub {}", step.command.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-fn show(context: &Context, step: &Step, output: &Done, place: &Path) {
+fn show(context: &Context, step: &Step, output: &ProcessOutput, place: &Path) {
     if context.out.json {
         return;
     }

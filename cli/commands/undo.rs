@@ -2,11 +2,11 @@
 
 use std::io;
 
-use agent::{AgentError, Sight};
+use agent::{AgentError, Visibility};
 use clap::Args;
 use client::{Operation, UndoStatus, Undone, UndoneSkill};
 use library::Library;
-use ops::FolderSight;
+use ops::FolderVisibility;
 use serde_json::{Value, json};
 use skill::counted;
 
@@ -54,7 +54,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     if args.to.is_none() && !args.dry_run && setup::is_last_operation(context)? {
         return setup::run_undo(context, global);
     }
-    let sight = FolderSight::new(context)?;
+    let sight = FolderVisibility::new(context)?;
     let mut library = context.library()?;
     check(context, &library, args.to.as_deref())?;
     let lock_path = context.lock_path(&library);
@@ -85,16 +85,16 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
 
 /// Refuses to reverse operations on skills that are hidden from the actor, or that require confirmation.
 fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), CliError> {
-    let (sight, operations) = (context.sights()?, client::operations(library).map_err(failed)?);
+    let (sight, operations) = (context.visibility_check()?, client::operations(library).map_err(failed)?);
     let count = to.map_or(1, |id| operations.iter().position(|one| one.id == id).unwrap_or(operations.len()));
     for skill in operations.iter().take(count).flat_map(|operation| &operation.skills) {
         match sight(skill) {
-            Sight::Denied | Sight::NotOnList => {
+            Visibility::Denied | Visibility::NotOnList => {
                 let message = "the operation changed a skill that the configuration denies to this agent";
                 return Err(CliError::new("policy_denied", Exit::Refused, message).hint("ask a person to undo it"));
             }
-            Sight::Asked => return Err(failed(AgentError::Asked(skill.clone()))),
-            Sight::Seen | Sight::Disabled | Sight::Unusable(_) => {}
+            Visibility::Asked => return Err(failed(AgentError::Asked(skill.clone()))),
+            Visibility::Seen | Visibility::Disabled | Visibility::Unusable(_) => {}
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use client::{Choice, SkillToUpdate, UpdateRequest};
 
 use crate::{
     accepting::AcceptArgs,
-    commands::install::{answer, while_shown},
+    commands::install::{answer, with_progress},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
-    let updated = while_shown(context, ("updating", &args.accept), |waiting| context.update(&request, waiting))?;
+    let updated = with_progress(context, ("updating", &args.accept), |waiting| context.update(&request, waiting))?;
     answer(context, updated, "Nothing to update: no installed skills")
 }
 

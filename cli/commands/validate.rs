@@ -11,7 +11,7 @@ use skill::{
 };
 
 use crate::{
-    commands::found::{Found, find, map_parallel},
+    commands::discovery::{FoundSkill, find, map_parallel},
     context::Context,
     exit::{CliError, Exit, io_at},
     print::{BAD, GOOD, STRONG, problem_line},
@@ -70,14 +70,14 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
     Ok(if document.ok { Exit::Done } else { Exit::Invalid })
 }
 
-fn check(found: &Found, strictness: Strictness) -> Checked {
+fn check(found: &FoundSkill, strictness: Strictness) -> Checked {
     let Examined { name, problems } =
         look(found, strictness).unwrap_or_else(|error| Examined { name: None, problems: vec![unreadable(&error)] });
     let valid = !problems.iter().any(Problem::is_error);
     Checked { path: found.path.clone(), name, valid, problems }
 }
 
-fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {
+fn look(found: &FoundSkill, strictness: Strictness) -> Result<Examined, CliError> {
     let limits = Limits::default();
     if found.archive {
         return Ok(examine_bundle(&found.bundle(folder::Leftovers::Skip)?, None, strictness, &limits));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use client::{LockedWaiver, Verified, VerifyStatus};
-use ops::AgentsPicture;
+use ops::AgentViews;
 use serde_json::{Value, json};
 
 use crate::{
@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let is_seen = context.seen()?;
     found.retain(|skill| is_seen(skill.name.rsplit('/').next().unwrap_or_default()));
     warn_of_agents(context, &mut found)?;
-    let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_sound()).collect();
+    let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_intact()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
     if let Some(first) = bad.first() {
         let code = match first.status {
@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         for skill in &found {
             let style = match skill.status {
                 VerifyStatus::Modified => WARN,
-                status if status.is_sound() => GOOD,
+                status if status.is_intact() => GOOD,
                 _ => BAD,
             };
             let version = skill.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
 /// Adds a warning to each skill of which an agent's host reads different content.
 fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
     let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
-    for one in AgentsPicture::of(context, &catalogue, None)?.differences {
+    for one in AgentViews::of(context, &catalogue, None)?.differences {
         let is_meant = |skill: &&mut Verified| skill.name.rsplit('/').next() == Some(one.skill.as_str());
         let warning = format!("{}: {}", one.message, one.command);
         found.iter_mut().filter(is_meant).for_each(|skill| skill.warnings.push(warning.clone()));

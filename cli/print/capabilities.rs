@@ -19,12 +19,12 @@ const NAME: usize = 48;
 /// Empty lines are left out.
 pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
     let outside: Vec<&Use> = capabilities.writes.iter().filter(|used| used.outside == Some(true)).collect();
-    let of = |list: &[Use]| told(&list.iter().filter(|used| used.part >= Part::Code).collect::<Vec<_>>());
+    let of = |list: &[Use]| join_uses(&list.iter().filter(|used| used.part >= Part::Code).collect::<Vec<_>>());
     let parts = [
         ("runs", of(&capabilities.commands)),
         ("network", of(&capabilities.hosts)),
         ("variables", of(&capabilities.environment)),
-        ("writes", told(&outside)),
+        ("writes", join_uses(&outside)),
         ("persistence", of(&capabilities.persistence)),
     ];
     let parts: Vec<String> =
@@ -105,7 +105,7 @@ fn places(used: &Use) -> String {
     }
 }
 
-fn told(list: &[&Use]) -> Option<String> {
+fn join_uses(list: &[&Use]) -> Option<String> {
     let names: Vec<String> = list.iter().map(|used| cut(&used.what)).collect();
     some_of(&names)
 }

@@ -10,7 +10,7 @@ const STYLES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 /// Escapes every control character except the program's own styles, line ends and tabs. This is the last filter before
 /// a terminal: text that was not passed through [`ops::visible`] still cannot move the cursor, set the title or hide a
 /// line.
-pub fn tamed(text: &str) -> String {
+pub fn escape_controls(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn nothing_but_our_own_styles_reaches_the_terminal() {
         let hostile = "a\u{1b}]0;title\u{7}b\u{1b}[2Jc\u{1b}[8md\re\u{9b}1A\u{8}";
-        let shown = tamed(hostile);
+        let shown = escape_controls(hostile);
         assert_eq!(shown, "a\\u{1b}]0;title\\u{7}b\\u{1b}[2Jc\\u{1b}[8md\\u{d}e\\u{9b}1A\\u{8}");
     }
 
@@ -67,9 +67,9 @@ mod tests {
     fn styles_line_ends_and_all_scripts_stay() {
         let diff = coloured_diff("diff --git a b\n@@ -1 +1 @@\n-a\n+b\n c\n");
         let text = format!("{STRONG}x{STRONG:#}{FAINT}{GOOD}{WARN}{BAD}y{BAD:#}\t技能 👩‍👩‍👧\r\n{diff}");
-        assert_eq!(tamed(&text), text);
-        assert_eq!(tamed("\u{1b}"), "\\u{1b}");
-        assert_eq!(tamed("\u{1b}[31"), "\\u{1b}[31");
+        assert_eq!(escape_controls(&text), text);
+        assert_eq!(escape_controls("\u{1b}"), "\\u{1b}");
+        assert_eq!(escape_controls("\u{1b}[31"), "\\u{1b}[31");
     }
 
     #[test]

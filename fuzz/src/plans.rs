@@ -10,7 +10,7 @@ use library::{
 };
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName};
-use skill_manage::{Notes, Preset, Request, Rollback, Status, manage, roll_back};
+use skill_manage::{ChangeRequest, Notes, Preset, Rollback, Status, manage, roll_back};
 
 use super::place::{Place, SECRET, holds_secret};
 
@@ -78,7 +78,9 @@ impl Run {
 
     fn request(&mut self, skill: usize, plan: &mut Unstructured<'_>) -> Result<()> {
         let request = planned_request(SKILLS[skill], plan)?;
-        let Ok(request) = Request::from_json(request.to_string().as_bytes(), &Limits::default()) else { return Ok(()) };
+        let Ok(request) = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()) else {
+            return Ok(());
+        };
         let preset = if plan.ratio(1, 8)? { Preset::Balanced } else { Preset::Open };
         match manage(&mut self.library, &request, &Place::context(preset)) {
             Ok(report) => {

@@ -6,7 +6,7 @@ use skill::{
     Bundle, Edit, File, Limits, SkillPath, diff,
     edit::{self, Patch, Step, lead_to, looks_applied, shows_applied},
 };
-use skill_manage::Request;
+use skill_manage::ChangeRequest;
 
 const NOTES: &str = "alpha\n  beta\nalpha\r\n\tgamma “quoted” – dash…\n\n\nalpha beta\u{a0}delta\r\nend";
 const SKILL_MD: &str = "---\nname: s\ndescription: Does a thing. Use when a thing is to be done.\n---\n\n# S\n\nFirst.\n\nSecond.\n\n```sh\n  echo one\n    echo two\n```\n";
@@ -85,9 +85,9 @@ pub fn run(bytes: &[u8]) {
 
 fn check(json: &[u8]) {
     let limits = Limits::default();
-    let Ok(request) = Request::from_json(json, &limits) else { return };
+    let Ok(request) = ChangeRequest::from_json(json, &limits) else { return };
     assert!(!request.edits.is_empty() && request.edits.len() <= limits.operations_per_request);
-    assert_eq!(Request::from_json(json, &limits).as_ref(), Ok(&request));
+    assert_eq!(ChangeRequest::from_json(json, &limits).as_ref(), Ok(&request));
     let mut now = skill();
     for edit in &request.edits {
         now = check_edit(edit, &now, &limits);

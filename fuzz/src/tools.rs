@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, path::Path, sync::atomic::AtomicBool};
 
 use compose::{
-    Approval, Bounds, Compiler, Condition, Decision, Executor, Native, NativeSettings, Outcome, RunLimits, Source,
-    ToolFault, ToolHost, ToolSpec, template::Template,
+    Approval, Bounds, Compiler, Condition, Executor, Native, NativeSettings, Outcome, PermissionDecision, RunLimits,
+    Source, ToolFault, ToolHost, ToolSpec, template::Template,
 };
 use serde_json::{Value, json};
 use skill::Limits;
@@ -14,7 +14,7 @@ pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(template) = Template::parse(text) {
         assert!(template.references().all(|reference| text.contains(&reference.text)));
-        assert!(template.lone().is_none() || template.constant().is_none());
+        assert!(template.single_reference().is_none() || template.constant().is_none());
     }
     let _either_way = Condition::parse(text);
     let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
@@ -46,7 +46,7 @@ fn check(skill_md: &str) {
     let executor = Executor {
         host: &echo,
         composed: &tools,
-        decision: &|_| Decision::Allow,
+        decision: &|_| PermissionDecision::Allow,
         approved: Approval::ExecEscalation,
         limits: RunLimits {
             calls: 50,

@@ -16,7 +16,7 @@ pub struct Config {
 
 /// Location of the archive for one digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BundlePlace {
+pub enum ArchiveLocation {
     /// Path in the tree of the index.
     Tree(String),
     /// URL outside the index. This crate does not access the network and only returns it.
@@ -71,11 +71,11 @@ impl Config {
 
     /// Returns the location of the archive for a skill's digest.
     #[must_use]
-    pub fn place_of(&self, digest: &Digest) -> BundlePlace {
+    pub fn archive_location(&self, digest: &Digest) -> ArchiveLocation {
         let text = expand(&self.bundles, &digest.hex()).unwrap_or_default();
         match text.starts_with("https://") || text.starts_with("http://") {
-            true => BundlePlace::Url(text),
-            false => BundlePlace::Tree(text),
+            true => ArchiveLocation::Url(text),
+            false => ArchiveLocation::Tree(text),
         }
     }
 }
@@ -111,13 +111,15 @@ mod tests {
         let config = Config::parse(Config::fresh().as_bytes()).unwrap();
         let hex = Digest::of_bytes(b"").hex();
         let path = format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]);
-        assert_eq!(config.place_of(&Digest::of_bytes(b"")), BundlePlace::Tree(path));
+        assert_eq!(config.archive_location(&Digest::of_bytes(b"")), ArchiveLocation::Tree(path));
     }
 
     #[test]
     fn url_template_gives_a_url() {
         let config = Config::parse(br#"{"format":1,"bundles":"https://example.org/b/{hex}","later":true}"#).unwrap();
-        assert!(matches!(config.place_of(&Digest::of_bytes(b"")), BundlePlace::Url(url) if url.ends_with("52b855")));
+        assert!(
+            matches!(config.archive_location(&Digest::of_bytes(b"")), ArchiveLocation::Url(url) if url.ends_with("52b855"))
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use skill::{Bundle, Digest, QualifiedName, archive::Archive};
 use thiserror::Error;
 
-use crate::{BundlePlace, Entry, Index, ReadError, StoreError};
+use crate::{ArchiveLocation, Entry, Index, ReadError, StoreError};
 
 /// Reasons why the archive of a release is not available.
 #[derive(Debug, Error)]
@@ -102,9 +102,9 @@ impl Index {
     /// not match, or is outside the index.
     pub fn bundle(&self, entry: &Entry) -> Result<Archive, FetchError> {
         entry.check_open()?;
-        let path = match self.config.place_of(&entry.digest) {
-            BundlePlace::Tree(path) => path,
-            BundlePlace::Url(url) => return Err(FetchError::Elsewhere(url)),
+        let path = match self.config.archive_location(&entry.digest) {
+            ArchiveLocation::Tree(path) => path,
+            ArchiveLocation::Url(url) => return Err(FetchError::Elsewhere(url)),
         };
         let snapshot = self.store.snapshot()?;
         let missing = || FetchError::Missing { name: entry.name.clone(), version: entry.version.clone() };

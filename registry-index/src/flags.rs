@@ -8,11 +8,11 @@ use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Deprecation, Entry, Index, LineError, Notice, ReadError, Stamp, StoreError, Withdrawal,
+    ArchiveLocation, Deprecation, Entry, Index, LineError, Notice, ReadError, Stamp, StoreError, Withdrawal,
     index::{parse_lines, read_lines},
     lines::Lines,
     shard,
-    store::{Change, Snapshot, Step, TreeEdit},
+    store::{Change, PlanOutcome, Snapshot, TreeEdit},
 };
 
 /// Reasons why a flag was not set.
@@ -148,9 +148,9 @@ impl Index {
                 }
             }
             if edits.is_empty() {
-                return Ok(Step::Done(()));
+                return Ok(PlanOutcome::Done(()));
             }
-            Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
+            Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
         })
     }
 
@@ -210,11 +210,11 @@ impl Index {
         self.store.update(|base| {
             let lines = read_lines(base, &path)?;
             let entry = lines.find(version).ok_or_else(missing)?;
-            let (Some(changed), removal) = change(base, entry)? else { return Ok(Step::Done(entry.clone())) };
+            let (Some(changed), removal) = change(base, entry)? else { return Ok(PlanOutcome::Done(entry.clone())) };
             let mut edits = vec![self.rewritten(&path, lines, &changed)?];
             edits.extend(removal);
             let message = format!("{word} {name} {version}\n");
-            Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, changed))
+            Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, changed))
         })
     }
 
@@ -225,7 +225,7 @@ impl Index {
 
     /// Returns the edit that removes a release's archive; `None` if it is missing or another release shares it.
     fn orphaned_bundle(&self, base: &Snapshot<'_>, entry: &Entry) -> Result<Option<TreeEdit>, FlagError> {
-        let BundlePlace::Tree(path) = self.config.place_of(&entry.digest) else { return Ok(None) };
+        let ArchiveLocation::Tree(path) = self.config.archive_location(&entry.digest) else { return Ok(None) };
         if base.blob_id(&path)?.is_none() || is_shared(base, entry, &entry.digest)? {
             return Ok(None);
         }

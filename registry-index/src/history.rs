@@ -6,7 +6,7 @@ use git2::{Commit, Delta, DiffDelta, DiffOptions, Oid, Repository, Sort};
 use skill::Digest;
 
 use crate::{
-    BundlePlace, Config, Entry, Fault, FaultKind, OwnerFile, ReadError,
+    ArchiveLocation, Config, Entry, Fault, FaultKind, OwnerFile, ReadError,
     lines::{Line, Lines},
     shard,
     store::Snapshot,
@@ -107,9 +107,9 @@ impl Step<'_> {
     }
 
     fn place(&self, digest: &Digest) -> Option<String> {
-        match self.config.place_of(digest) {
-            BundlePlace::Tree(path) => Some(path),
-            BundlePlace::Url(_) => None,
+        match self.config.archive_location(digest) {
+            ArchiveLocation::Tree(path) => Some(path),
+            ArchiveLocation::Url(_) => None,
         }
     }
 }

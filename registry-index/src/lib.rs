@@ -35,7 +35,7 @@ mod store;
 mod verify;
 mod versions;
 
-pub use config::{BundlePlace, Config, ConfigError};
+pub use config::{ArchiveLocation, Config, ConfigError};
 pub use content::{FetchError, LineDiffers};
 pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
 pub use flags::FlagError;
@@ -52,4 +52,4 @@ pub use signature::{
 pub use status::{Deprecation, Notice};
 pub use store::StoreError;
 pub use verify::{Fault, FaultKind};
-pub use versions::{Wanted, WantedError, newest, next_patch, select};
+pub use versions::{ReleaseSelector, ReleaseSelectorError, newest, next_patch, select};

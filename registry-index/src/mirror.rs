@@ -6,7 +6,7 @@ use crate::{
     Index, OwnerFile, ReadError, Stamp, StoreError,
     index::parse_lines,
     shard,
-    store::{Change, Step, TreeEdit},
+    store::{Change, PlanOutcome, TreeEdit},
 };
 
 /// Reasons why files of a remote index were not stored.
@@ -57,10 +57,10 @@ impl Index {
                 });
             }
             match edits.is_empty() {
-                true => Ok(Step::Done(())),
+                true => Ok(PlanOutcome::Done(())),
                 false => {
                     let message = format!("{} files of elsewhere\n", edits.len());
-                    Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
+                    Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
                 }
             }
         })

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::{
     Entry, Index, PublicKey, ReadError, SignatureError, Stamp, StoreError, shard,
     signature::{key_statement, signed_with, statement},
-    store::{Change, Snapshot, Step, TreeEdit},
+    store::{Change, PlanOutcome, Snapshot, TreeEdit},
 };
 
 const FORMAT: u64 = 1;
@@ -350,9 +350,9 @@ impl Index {
         self.store.update(|base| {
             let damaged = |reason| KeyChangeError::OwnerFile { path: path.clone(), reason };
             let mut file = read(base, owner)?.map_err(damaged)?;
-            let Some(message) = file.change(owner, change, at)? else { return Ok(Step::Done(file)) };
+            let Some(message) = file.change(owner, change, at)? else { return Ok(PlanOutcome::Done(file)) };
             let edits = vec![TreeEdit::Put(path.clone(), self.store.write_blob(file.to_text().as_bytes())?)];
-            Ok(Step::Commit(Change { edits, message, stamp: stamp.clone() }, file))
+            Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, file))
         })
     }
 }

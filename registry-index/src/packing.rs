@@ -74,7 +74,7 @@ impl Index {
         pack.set_progress_callback(|_, _, _| go_on())?;
         let Some(name) = folder.write(&mut pack, &objects, &go_on)? else { return Ok(Packed::default()) };
         folder.place(&name)?;
-        folder.forget_loose(&loose)?;
+        folder.remove_loose(&loose)?;
         folder.forget_packs(replaced.iter().map(|pack| pack.name.as_str()).filter(|old| *old != name))?;
         Ok(Packed { objects: loose.len(), packs: replaced.len() })
     }
@@ -225,7 +225,7 @@ impl<'a> GitDir<'a> {
     }
 
     /// Removes files of objects. Their folders stay: a publisher may be about to write there.
-    fn forget_loose(&self, objects: &[Oid]) -> io::Result<()> {
+    fn remove_loose(&self, objects: &[Oid]) -> io::Result<()> {
         let folder = self.dir.open_dir("objects")?;
         objects.iter().try_for_each(|id| {
             let hex = id.to_string();

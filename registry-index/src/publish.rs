@@ -12,13 +12,13 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
-    BundlePlace, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey, ReadError,
+    ArchiveLocation, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey, ReadError,
     SignatureError, StoreError,
     index::parse_lines,
     lines::Lines,
     shard,
     signature::{signed_with, statement},
-    store::{Change, Snapshot, Step, TreeEdit},
+    store::{Change, PlanOutcome, Snapshot, TreeEdit},
 };
 
 /// Author and time of a change.
@@ -321,16 +321,16 @@ impl Index {
     /// As [`Index::append`].
     pub fn append_cleared(&self, new: &ClearedRelease<'_>) -> Result<Appended, AppendError> {
         let (release, entry) = (new.release, &new.entry);
-        let place = match self.config.place_of(&entry.digest) {
-            BundlePlace::Tree(path) => path,
-            BundlePlace::Url(url) => return Err(AppendError::Elsewhere(url)),
+        let place = match self.config.archive_location(&entry.digest) {
+            ArchiveLocation::Tree(path) => path,
+            ArchiveLocation::Url(url) => return Err(AppendError::Elsewhere(url)),
         };
         let owner_path = shard::owner_file(&release.name.owner);
         let blob = self.store.write_blob(new.archive)?;
         self.store.update(|base| {
             let (lines, owner_file) =
                 match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
-                    Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(*existing))),
+                    Planned::Unchanged(existing) => return Ok(PlanOutcome::Done(Appended::Unchanged(*existing))),
                     Planned::Append { lines, owner_file } => (lines, owner_file),
                 };
             let put = |path: &str, bytes: &[u8]| -> Result<_, StoreError> {
@@ -340,7 +340,7 @@ impl Index {
             edits.extend(owner_file.map(|text| put(&owner_path, text.as_bytes())).transpose()?);
             edits.extend(bundle_edit(base, &place, blob)?);
             let change = Change { edits, message: message_of(release), stamp: release.stamp.clone() };
-            Ok(Step::Commit(change, Appended::Published(entry.clone())))
+            Ok(PlanOutcome::Commit(change, Appended::Published(entry.clone())))
         })
     }
 }

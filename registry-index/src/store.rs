@@ -96,7 +96,7 @@ pub(crate) struct Change {
 }
 
 /// Decision of a plan for one snapshot.
-pub(crate) enum Step<T> {
+pub(crate) enum PlanOutcome<T> {
     /// No commit is needed.
     Done(T),
     /// The change must be committed. The value is returned after that.
@@ -202,16 +202,16 @@ impl Store {
     /// again.
     pub fn update<T, E: From<StoreError>>(
         &self,
-        mut plan: impl FnMut(&Snapshot<'_>) -> Result<Step<T>, E>,
+        mut plan: impl FnMut(&Snapshot<'_>) -> Result<PlanOutcome<T>, E>,
     ) -> Result<T, E> {
         self.check_writable()?;
         for attempt in 0..ATTEMPTS {
             pause(attempt);
             let base = self.snapshot().map_err(StoreError::from)?;
             match plan(&base)? {
-                Step::Done(value) => return Ok(value),
-                Step::Commit(change, value) if self.try_commit(&base, &change)? => return Ok(value),
-                Step::Commit(..) => {}
+                PlanOutcome::Done(value) => return Ok(value),
+                PlanOutcome::Commit(change, value) if self.try_commit(&base, &change)? => return Ok(value),
+                PlanOutcome::Commit(..) => {}
             }
         }
         Err(StoreError::Busy { attempts: ATTEMPTS, lock: "refs/heads/main.lock" }.into())

@@ -9,7 +9,7 @@ use git2::Oid;
 use skill::{Bundle, Digest, Limits, Owner, QualifiedName};
 
 use crate::{
-    BundlePlace, Entry, FetchError, Index, OwnerFile, OwnerFileError, ReadError,
+    ArchiveLocation, Entry, FetchError, Index, OwnerFile, OwnerFileError, ReadError,
     history::check_history,
     lines::{Line, Lines},
     owner, shard,
@@ -181,7 +181,7 @@ impl Check<'_> {
         if entry.withdrawn.is_some() {
             return;
         }
-        let BundlePlace::Tree(place) = self.index.config().place_of(&entry.digest) else { return };
+        let ArchiveLocation::Tree(place) = self.index.config().archive_location(&entry.digest) else { return };
         let release = format!("{} {}", entry.name, entry.version);
         match self.bundle(&place) {
             None => self.fault(path, Some(number), FaultKind::NoBundle(release)),

@@ -9,7 +9,7 @@ use crate::Entry;
 
 /// A request for one of a skill's releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReleaseSelector {
     /// The newest release that is offered.
     Newest,
     /// Exactly this release, even if it is yanked.
@@ -18,22 +18,22 @@ pub enum Wanted {
     Range(VersionReq),
 }
 
-/// The text is not a valid [`Wanted`].
+/// The text is not a valid [`ReleaseSelector`].
 #[derive(Debug, Error)]
 #[error("{text:?} is neither a version nor a range: {source}")]
-pub struct WantedError {
+pub struct ReleaseSelectorError {
     /// Text as given by the caller.
     pub text: String,
     /// Error of the version parser.
     pub source: semver::Error,
 }
 
-impl FromStr for Wanted {
-    type Err = WantedError;
+impl FromStr for ReleaseSelector {
+    type Err = ReleaseSelectorError;
 
     /// Parses the text after the `@`. An empty text is the newest release, `1.2.0` is exact, and everything else
     /// (`^1.2`, `~1.2`, `>=1,<2`, `1.2`) is a range in cargo's notation.
-    fn from_str(text: &str) -> Result<Self, WantedError> {
+    fn from_str(text: &str) -> Result<Self, ReleaseSelectorError> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(Self::Newest);
@@ -41,7 +41,9 @@ impl FromStr for Wanted {
         if let Ok(version) = Version::parse(text) {
             return Ok(Self::Exact(version));
         }
-        VersionReq::parse(text).map(Self::Range).map_err(|source| WantedError { text: text.to_owned(), source })
+        VersionReq::parse(text)
+            .map(Self::Range)
+            .map_err(|source| ReleaseSelectorError { text: text.to_owned(), source })
     }
 }
 
@@ -51,11 +53,11 @@ impl FromStr for Wanted {
 /// continue to work, and errors can give the reason of a withdrawal. Pre-releases are selected by their exact version,
 /// by a range with a pre-release tag on the same version, and as the newest if there is no other release.
 #[must_use]
-pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
+pub fn select<'a>(entries: &'a [Entry], wanted: &ReleaseSelector) -> Option<&'a Entry> {
     match wanted {
-        Wanted::Newest => newest(entries, false),
-        Wanted::Exact(version) => entries.iter().find(|entry| entry.version.cmp_precedence(version).is_eq()),
-        Wanted::Range(range) => {
+        ReleaseSelector::Newest => newest(entries, false),
+        ReleaseSelector::Exact(version) => entries.iter().find(|entry| entry.version.cmp_precedence(version).is_eq()),
+        ReleaseSelector::Range(range) => {
             let matching = entries.iter().filter(|entry| is_open(entry, false) && range.matches(&entry.version));
             matching.max_by(|a, b| a.version.cmp(&b.version))
         }
@@ -110,12 +112,12 @@ mod tests {
 
     #[test]
     fn wanted_versions_parse_as_documented() {
-        assert_eq!("".parse::<Wanted>().unwrap(), Wanted::Newest);
-        assert_eq!("1.2.0".parse::<Wanted>().unwrap(), Wanted::Exact(Version::new(1, 2, 0)));
+        assert_eq!("".parse::<ReleaseSelector>().unwrap(), ReleaseSelector::Newest);
+        assert_eq!("1.2.0".parse::<ReleaseSelector>().unwrap(), ReleaseSelector::Exact(Version::new(1, 2, 0)));
         for range in ["^1.2", "~1.2", ">=1,<2", "1.2", "=1.2.0", "*"] {
-            assert!(matches!(range.parse::<Wanted>().unwrap(), Wanted::Range(_)), "{range}");
+            assert!(matches!(range.parse::<ReleaseSelector>().unwrap(), ReleaseSelector::Range(_)), "{range}");
         }
-        assert!("newest".parse::<Wanted>().is_err());
+        assert!("newest".parse::<ReleaseSelector>().is_err());
     }
 
     #[test]

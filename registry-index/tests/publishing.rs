@@ -1,6 +1,6 @@
 //! Appending releases, alone and against others.
 
-use registry_index::{AppendError, Appended, Index, Wanted, select};
+use registry_index::{AppendError, Appended, Index, ReleaseSelector, select};
 use skill::archive::{self, Archive};
 
 use crate::support::*;
@@ -75,7 +75,7 @@ fn releases_keep_publishing_order() {
     let releases = index.releases(&name("acme/forms")).unwrap();
     let versions: Vec<_> = releases.iter().map(|entry| entry.version.to_string()).collect();
     assert_eq!(versions, ["1.0.0", "2.0.0", "1.0.1"]);
-    assert_eq!(select(&releases, &Wanted::Newest).unwrap().version.to_string(), "2.0.0");
+    assert_eq!(select(&releases, &ReleaseSelector::Newest).unwrap().version.to_string(), "2.0.0");
     assert_eq!(index.all().unwrap()[0].version.to_string(), "2.0.0");
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use library::{Actor, Home, Library, Scope};
 use serde_json::{Value, json};
 use skill::{Limits, SkillName};
-use skill_manage::{Context, Notes, Preset, Request, Rollback};
+use skill_manage::{ChangeRequest, Context, Notes, Preset, Rollback};
 
 use crate::support::{Random, Sandbox};
 
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
         match self.open.as_mut() {
             None => self.sandbox.request(request).json(),
             Some(library) => {
-                let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+                let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
                 answer(skill_manage::manage(library, &request, &context()))
             }
         }

@@ -10,7 +10,7 @@ use library::{Home, Library, ProposalEntry, ProposalId, ProposalState, Scope};
 use serde_json::Value;
 use skill::{Digest, Limits, SkillName};
 use skill_manage::{
-    Context, ManageError, Notes, Preset, Report, Request, Reviewer, Rollback, Status, manage,
+    ChangeRequest, Context, ManageError, Notes, Preset, Report, Reviewer, Rollback, Status, manage,
     review::{self, Accept, Decider, ProposalRef, Reject, ReviewError},
     roll_back,
 };
@@ -112,7 +112,7 @@ impl Run {
     }
 
     fn manage(&mut self, request: &Value, preset: Preset) -> Report {
-        let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+        let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
         manage(&mut self.library, &request, &context(preset)).unwrap()
     }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use library::{Home, Library, Scope};
 use serde_json::{Value, json};
 use skill::Limits;
-use skill_manage::{Context, Policy, Request, manage};
+use skill_manage::{ChangeRequest, Context, Policy, manage};
 
 use super::connection::Connection;
 use crate::support::{Sandbox, skill_md, write_files};
@@ -295,7 +295,7 @@ fn concurrent_changes_are_all_kept() {
                 let mut library = Library::open(&place, Scope::User, &home, "git").unwrap();
                 let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
                 let request = json!({"action": "patch", "name": "demo", "find": find, "replace": replace});
-                let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+                let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
                 let actor = "agent:library".parse().unwrap();
                 let context =
                     Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &Vec::new };

@@ -1,9 +1,9 @@
-//! A single view: only the modules `agent::{effective, host, sight}` decide whether an agent sees a skill.
+//! A single view: only the modules `agent::{effective, host, visibility}` decide whether an agent sees a skill.
 
 use super::tree::{Fault, Tree};
 
 /// Modules that decide it.
-const HOMES: [&str; 3] = ["crates/agent/src/effective", "crates/agent/src/host", "crates/agent/src/sight"];
+const HOMES: [&str; 3] = ["crates/agent/src/effective", "crates/agent/src/host", "crates/agent/src/visibility"];
 
 /// Parts of the decision, as tokens, with the files besides the module that define them.
 const PARTS: [(&[&str], &str); 4] = [
@@ -42,7 +42,7 @@ fn is_home(path: &str) -> bool {
 fn second_implementations_are_found() {
     let deciding = "//! X.\nfn f() { settings.permissions.skill(a, b, c) == d }\nfn g() { agent.user_folders(home) }\n";
     let found = |path: &str| second_views(&Tree::of(&[(path, deciding)])).iter().map(|f| f.line).collect::<Vec<_>>();
-    assert_eq!(found("crates/ops/src/sight.rs"), [2, 3]);
+    assert_eq!(found("crates/ops/src/visibility.rs"), [2, 3]);
     assert_eq!(found("crates/mcp/src/offer.rs"), [2, 3]);
     assert_eq!(found("crates/agent/src/effective_too.rs"), [2, 3]);
     assert!(found("crates/agent/src/effective.rs").is_empty());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent::Catalogue;
 use library::AgentDir;
-use ops::AgentsPicture;
+use ops::AgentViews;
 use skill::SkillName;
 
 use super::Findings;
@@ -16,7 +16,7 @@ use crate::{
 /// Checks the folders that hosts read. An agent that lacks skills is reported with the command that links them.
 pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError> {
     let catalogue = Catalogue::inspect(&context.places(false)).map_err(failed)?;
-    let agents = AgentsPicture::of(context, &catalogue, None)?;
+    let agents = AgentViews::of(context, &catalogue, None)?;
     for one in &agents.differences {
         let (place, message) = (one.path.display(), format!("{}: {}", one.message, one.command));
         match (&one.link_to, one.is_error) {

@@ -1,6 +1,6 @@
 //! Check of the history, which reads every revision down to its files, and every head.
 
-use library::{Damage, HeadFault, HistoryFault, Library};
+use library::{DamagedRevision, HeadFault, HistoryFault, Library};
 use skill::counted;
 
 use super::Findings;
@@ -58,7 +58,7 @@ fn look(context: &Context, library: &Library) -> Result<(usize, Vec<HistoryFault
 fn mend_packs(library: &mut Library, faults: &[HistoryFault]) {
     for fault in faults {
         if let HistoryFault::Pack(name) = fault {
-            let _told_as_left = library.mend_pack(name);
+            let _told_as_left = library.repair_pack(name);
         }
     }
 }
@@ -73,11 +73,11 @@ fn mend(library: &mut Library, faults: &[HistoryFault]) -> Result<(), library::L
     let objects: Vec<String> = objects.filter(|id| !id.is_empty()).collect();
     let is_lost = |fault: &HistoryFault| matches!(fault, HistoryFault::Head(head) if head.last_whole.is_none());
     if !objects.is_empty() || faults.iter().any(is_lost) {
-        library.mend_objects(&objects)?;
+        library.repair_objects(&objects)?;
     }
     for fault in library.check_history(&mut || {})? {
         if let HistoryFault::Head(head) = fault {
-            library.mend_head(&head)?;
+            library.repair_head(&head)?;
         }
     }
     Ok(())
@@ -119,7 +119,7 @@ fn tell(findings: &mut Findings, fault: &HistoryFault, place: &str, mended: Resu
     }
 }
 
-fn describe(damage: &Damage) -> String {
+fn describe(damage: &DamagedRevision) -> String {
     let number = damage.number.map(|number| format!(" (number {number})")).unwrap_or_default();
     let id = damage.revision.short();
     match damage.number {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use library::{Home, Library, PlaceError, Places};
+use library::{FolderPermissions, Home, Library, PathAccessError};
 use skill::counted;
 
 use super::{Findings, State};
@@ -27,10 +27,10 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     check_owners(context, &places, findings);
     check_modes(context, library, &places, findings);
     check_lock(library, findings)?;
-    for path in client::unfinished(&context.home, library.own_path(), &setup::written_folders(context)) {
+    for path in client::leftover_files(&context.home, library.own_path(), &setup::written_folders(context)) {
         let what = "left incomplete by a process that was stopped";
         findings.mendable("unfinished", "unfinished", path.display(), what, || {
-            client::remove_unfinished(&path).map(|()| String::new()).map_err(|error| error.to_string())
+            client::remove_leftover_files(&path).map(|()| String::new()).map_err(|error| error.to_string())
         });
     }
     findings.close("unfinished", home, "no incomplete files");
@@ -61,7 +61,7 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
 fn check_git(context: &Context, findings: &mut Findings) {
     let mut version = process::child::command("git");
     version.arg("--version");
-    match process::run(process::Order::new(version, GIT_LIMIT), library::interrupt::is_raised) {
+    match process::run(process::BoundedCommand::new(version, GIT_LIMIT), library::interrupt::is_raised) {
         Ok(done) if done.exit == Some(0) => findings.ok("git", context.home.path(), "git is installed"),
         _ => findings.cannot(
             "git",
@@ -72,7 +72,7 @@ fn check_git(context: &Context, findings: &mut Findings) {
     }
 }
 
-fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
+fn check_owners(context: &Context, places: &FolderPermissions, findings: &mut Findings) {
     for (path, owner) in places.foreign.iter().take(NAMED) {
         let message = format!("belongs to another user (id {owner}), who can change it; take ownership with chown");
         findings.cannot("owners", "foreign_file", path.display(), message);
@@ -86,7 +86,7 @@ fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
 
 /// Checks for files that other users can write. Permissions inside a home that nobody else can enter do not matter. The
 /// permissions of the library's contents are up to its user.
-fn check_modes(context: &Context, library: &Library, places: &Places, findings: &mut Findings) {
+fn check_modes(context: &Context, library: &Library, places: &FolderPermissions, findings: &mut Findings) {
     let home = context.home.path();
     if places.writable.iter().any(|path| path == library.path()) {
         let word = shell_word(&library.path().display().to_string());
@@ -116,7 +116,7 @@ fn check_modes(context: &Context, library: &Library, places: &Places, findings: 
 }
 
 /// Reports a home that belongs to another user and is therefore not examined.
-pub fn refuse(context: &Context, error: &PlaceError, findings: &mut Findings) {
+pub fn refuse(context: &Context, error: &PathAccessError, findings: &mut Findings) {
     let home = context.home.path().display();
     let message = format!("{error}; other commands refuse to use it, and nothing in it was checked");
     findings.cannot("owners", "foreign_file", &home, message);
@@ -140,7 +140,7 @@ fn check_cache(context: &Context, findings: &mut Findings) -> Result<(), CliErro
     let found = client::Cache::of(&context.home).check().map_err(crate::exit::failed)?;
     for wrong in &found.wrong {
         findings.mendable("cache", "cache_damaged", wrong.display(), "its content does not match its name", || {
-            let removed = client::remove_unfinished(wrong).map_err(|error| error.to_string());
+            let removed = client::remove_leftover_files(wrong).map_err(|error| error.to_string());
             removed.map(|()| "removed; it is fetched again when needed".to_owned())
         });
     }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use client::{PlacedSkill, SightOutcome, Standing};
+use client::{LinkState, LinkedSkill, VisibilityOutcome};
 use library::Library;
-use ops::FolderSight;
+use ops::FolderVisibility;
 use skill::{counted, failure::Fails};
 
 use super::Findings;
@@ -20,7 +20,8 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
         });
     }
     if let Err(error @ client::LockFileError::ConflictMarkers { .. }) = client::LockFile::read(&path) {
-        findings.mendable("lock_file", "lock_file_conflict", path.display(), error, || heal(&path, library));
+        findings
+            .mendable("lock_file", "lock_file_conflict", path.display(), error, || resolve_conflicts(&path, library));
         // `install` fetches releases that are missing here. Other differences are not reported until the conflict is
         // resolved.
         return;
@@ -37,15 +38,15 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
     for drift in &drifts {
         let message = format!("{} {}", drift.name, drift.kind.describe());
         match drift.kind {
-            kind if kind.can_be_mended() && in_work_tree && is_of_branch(library, drift) => {
+            kind if kind.can_be_repaired() && in_work_tree && is_of_branch(library, drift) => {
                 findings.ok("lock_file", &path, format!("{}: differs in this git branch", drift.name));
             }
             // The lock file of a fresh clone lists skills that are not installed yet. `install` does that.
             client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
-            kind if kind.can_be_mended() => {
+            kind if kind.can_be_repaired() => {
                 findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
                     let one = std::slice::from_ref(drift);
-                    let mended = client::mend_drifts(&path, library, one).map_err(|error| error.to_string());
+                    let mended = client::repair_drifts(&path, library, one).map_err(|error| error.to_string());
                     mended.map(|()| "updated from the library".to_owned())
                 });
             }
@@ -72,8 +73,8 @@ fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
 }
 
 /// Resolves the conflict markers of a merge in the lock file.
-fn heal(path: &Path, library: &Library) -> Result<String, String> {
-    let healed = client::heal(path, library).map_err(|error| error.to_string())?;
+fn resolve_conflicts(path: &Path, library: &Library) -> Result<String, String> {
+    let healed = client::resolve_conflicts(path, library).map_err(|error| error.to_string())?;
     if healed.undecided.is_empty() {
         return Ok(format!("merged, {} in all", counted(healed.entries, "entry")));
     }
@@ -86,24 +87,24 @@ fn heal(path: &Path, library: &Library) -> Result<String, String> {
 pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let of_branch = context.skills_of_branch(library);
     let folders = library.folders()?;
-    let mut placed = client::placed_skills(library)?;
+    let mut placed = client::linked_skills(library)?;
     // Links to a skill of another git branch are left alone.
     placed.retain(|place| {
         let has_folder = folders.iter().any(|folder| folder == place.skill.as_str());
         let exists = || library.head(&place.skill).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
         has_folder || of_branch.as_ref().is_none_or(|skills| skills.contains(&place.skill)) || !exists()
     });
-    let sight = FolderSight::new(context)?;
-    let is_denied = |place: &PlacedSkill| {
+    let sight = FolderVisibility::new(context)?;
+    let is_denied = |place: &LinkedSkill| {
         let folder = place.path.parent();
         place.exists && place.enabled && folder.is_some_and(|folder| sight.hides(library, &place.skill, folder))
     };
     let (denied, others): (Vec<_>, Vec<_>) = placed.iter().partition(|place| is_denied(place));
     denied.into_iter().for_each(|place| check_denied(library, place, findings));
-    for place in others.into_iter().filter(|place| !place.is_well()) {
+    for place in others.into_iter().filter(|place| !place.is_as_expected()) {
         let mut after = String::new();
         if findings.fix {
-            match client::mend_placed(library, place, &context.stamp()) {
+            match client::repair_link(library, place, &context.stamp()) {
                 Ok(true) => {
                     findings.mendable("links", "link_broken", place.path.display(), place.describe(), || {
                         Ok(if place.exists { "linked again".to_owned() } else { "forgotten".to_owned() })
@@ -116,7 +117,7 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
         }
         let message = format!("{}{after}", place.describe());
         match place.standing {
-            Standing::Elsewhere(_) | Standing::Other => {
+            LinkState::Elsewhere(_) | LinkState::Other => {
                 findings.cannot("links", "link_changed", place.path.display(), message);
             }
             _ => findings.mendable("links", "link_broken", place.path.display(), message, || {
@@ -133,16 +134,16 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
 }
 
 /// Checks a location whose agents may not see the skill, where no link may remain.
-fn check_denied(library: &Library, place: &PlacedSkill, findings: &mut Findings) {
+fn check_denied(library: &Library, place: &LinkedSkill, findings: &mut Findings) {
     let message = format!("shows {}, which is hidden from the agents that read it", place.skill);
     match place.standing {
-        Standing::Nothing | Standing::Dangling(_) => {}
-        Standing::Elsewhere(_) | Standing::Other => {
+        LinkState::Nothing | LinkState::Dangling(_) => {}
+        LinkState::Elsewhere(_) | LinkState::Other => {
             findings.cannot("links", "link_changed", place.path.display(), place.describe());
         }
-        Standing::Ours => findings.mendable("links", "link_denied", place.path.display(), message, || {
-            match client::follow_sight_at(library, &place.skill, &place.path, false) {
-                Some(SightOutcome::Left(_, why)) => Err(why),
+        LinkState::Ours => findings.mendable("links", "link_denied", place.path.display(), message, || {
+            match client::sync_link(library, &place.skill, &place.path, false) {
+                Some(VisibilityOutcome::Left(_, why)) => Err(why),
                 _ => Ok("removed".to_owned()),
             }
         }),

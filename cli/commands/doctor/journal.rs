@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use library::{JournalMend, JournalState, Library, LibraryNote, Lost, Recovery};
+use library::{JournalRepair, JournalState, Library, LibraryNote, LostPart, Recovery};
 
 use super::{Findings, relocate::command};
 use skill::counted;
@@ -28,7 +28,7 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
         LibraryNote::Damaged(why) => {
             let message = format!("does not name its library: {why}");
             findings.mendable("library", "library_note_damaged", path.display(), message, || {
-                let kept = library.mend_note(context.now).map_err(|error| error.to_string())?;
+                let kept = library.repair_library_toml(context.now).map_err(|error| error.to_string())?;
                 Ok(kept.map_or_else(|| "rewritten".to_owned(), |kept| format!("rewritten; the old file is {kept}")))
             });
         }
@@ -88,7 +88,7 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     }
     let is_damaged = matches!(state, JournalState::Damaged(_));
     let done = match is_damaged {
-        true => library.mend_journal(context.now).map(|mend| tell(findings, &place, mend)),
+        true => library.repair_journal(context.now).map(|mend| tell(findings, &place, mend)),
         false => library.settle(),
     };
     let recovery = match done {
@@ -105,20 +105,20 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
 }
 
 /// Reports each item that a damaged journal lost, so that no loss is silent.
-fn tell(findings: &mut Findings, place: &str, mend: JournalMend) -> Recovery {
+fn tell(findings: &mut Findings, place: &str, mend: JournalRepair) -> Recovery {
     let aside = &mend.kept_as;
     for lost in &mend.lost {
         match lost {
-            Lost::Bytes(bytes) => {
+            LostPart::Bytes(bytes) => {
                 let (from, to) = (bytes.start, bytes.end);
                 let message = format!("bytes {from} to {to} could not be read; the old journal is {aside}");
                 findings.mendable("journal", "journal_bytes_lost", place, message, || Ok(String::new()));
             }
-            Lost::Known { skill, revision } => {
+            LostPart::Known { skill, revision } => {
                 let message = format!("its revision {} was in the damaged part and is intact", revision.short());
                 findings.mendable("journal", "journal_revision_whole", skill, message, || Ok(String::new()));
             }
-            Lost::Operation { skill, revision, base, what } => {
+            LostPart::Operation { skill, revision, base, what } => {
                 let base = base.as_ref().map_or("nothing", |base| base.short());
                 let message = format!(
                     "revision {} ({what}) could not be applied, because its base {base} is lost; its content is only \

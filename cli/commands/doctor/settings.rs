@@ -100,7 +100,7 @@ pub fn check_proposals(context: &Context, library: &Library, findings: &mut Find
         match fault.kind {
             ProposalFaultKind::Twice | ProposalFaultKind::Misplaced => {
                 findings.mendable("proposals", "proposal_misplaced", &fault.id, what, || {
-                    match library.mend_proposal(fault, context.now).map_err(|error| error.to_string())? {
+                    match library.repair_proposal(fault, context.now).map_err(|error| error.to_string())? {
                         Some(place) => Ok(format!("now {place}")),
                         None => Err("its file was not found".to_owned()),
                     }

@@ -1,6 +1,6 @@
 //! Checks of the library's files outside of the history, and of the skills' folders.
 
-use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, StateError, StateMend, TemporaryKind};
+use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, StateError, StateRepair, TemporaryKind};
 
 use super::Findings;
 use ops::move_aside;
@@ -21,7 +21,7 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
     if unreadable > 0 {
         let lines = counted(unreadable, "line");
         findings.mendable("events", "events_unreadable", path.display(), format!("{lines} cannot be read"), || {
-            let mend = library.mend_events(context.now).map_err(|error| error.to_string())?;
+            let mend = library.repair_events(context.now).map_err(|error| error.to_string())?;
             Ok(format!("removed; the old log is {}", mend.kept_as))
         });
     }
@@ -37,7 +37,7 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
     }
     let mut mend = |code: &'static str, what: String| {
         findings.mendable("state", code, path.display(), what, || {
-            library.mend_state(context.now).map(|mend| told(&mend)).map_err(|error| error.to_string())
+            library.repair_state(context.now).map(|mend| describe_repair(&mend)).map_err(|error| error.to_string())
         });
     };
     match library.state() {
@@ -58,7 +58,7 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
 }
 
 /// Describes a repair of the state, with the remaining steps for the user.
-fn told(mend: &StateMend) -> String {
+fn describe_repair(mend: &StateRepair) -> String {
     let mut told = match &mend.kept_as {
         Some(kept) => format!("rewritten; the old file is {kept}"),
         None => "rebuilt from the event log".to_owned(),
@@ -180,7 +180,7 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
 /// Reports new findings of the current rules in a skill that passed under earlier ones.
 fn note_undecided(library: &Library, name: &skill::SkillName, findings: &mut Findings) -> Result<(), CliError> {
     let head = library.head(name)?.map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
-    let Some(report) = library.judged_anew(name, &head)?.filter(|report| report.undecided().next().is_some()) else {
+    let Some(report) = library.rescan(name, &head)?.filter(|report| report.undecided().next().is_some()) else {
         return Ok(());
     };
     let count = counted(report.undecided().count(), "new finding");

@@ -2,14 +2,14 @@
 
 use clap::Args;
 use evolve::{
-    compare::{CaseRuns, Comparison, Decision, Rules, Tally, compare},
+    compare::{CaseRuns, Comparison, ComparisonResult, Rules, Tally, compare},
     evals::{Case, RunResult, Side as Way, benchmark, evals_digest},
 };
 use serde_json::json;
 
 use super::{
     RunnerArgs,
-    runner::{Ran, Results, Runner, write_json},
+    runner::{CaseRun, Results, Runner, write_json},
     side::{Side, evals_of},
     store::{Store, Stored},
 };
@@ -148,7 +148,7 @@ impl Match<'_> {
         Ok((kept, of_cases))
     }
 
-    fn one(&self, case: &Case, is_base: bool) -> Result<Ran, CliError> {
+    fn one(&self, case: &Case, is_base: bool) -> Result<CaseRun, CliError> {
         let side = if is_base { self.base } else { self.candidate };
         self.runner.run(case, Some(&side.bundle))
     }
@@ -160,7 +160,7 @@ impl Match<'_> {
 
 fn show(context: &Context, work: &Match<'_>, comparison: &Comparison, is_whole: bool) -> Result<Exit, CliError> {
     let Match { base, candidate, cases, results, .. } = work;
-    let is_worse = comparison.decision == Decision::Worse;
+    let is_worse = comparison.decision == ComparisonResult::Worse;
     let mut document = json!(comparison);
     if let Some(fields) = document.as_object_mut() {
         fields.insert("ok".to_owned(), json!(!is_worse));
@@ -194,9 +194,9 @@ fn show(context: &Context, work: &Match<'_>, comparison: &Comparison, is_whole: 
             writeln!(out, "{WARN}The candidate changes its own evals{WARN:#}. They were not used here; review them before you accept it.")?;
         }
         let style = match comparison.decision {
-            Decision::Better => GOOD,
-            Decision::NoDifference => STRONG,
-            Decision::Worse => BAD,
+            ComparisonResult::Better => GOOD,
+            ComparisonResult::NoDifference => STRONG,
+            ComparisonResult::Worse => BAD,
         };
         let word = comparison.decision.words();
         writeln!(out, "{style}{word}{style:#}: {} against {}: {}", candidate.label, base.label, comparison.reasons.join("; "))?;

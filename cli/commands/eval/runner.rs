@@ -8,7 +8,7 @@ use std::{
 };
 
 use evolve::{
-    compare::Marks,
+    compare::AssertionResults,
     evals::{
         Case, EvalLimits, EvalSet, Grading, Judgement, Metrics, Observed, Timing, Witness, grade, is_eval,
         without_evals,
@@ -26,7 +26,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::shell_word,
-    process::{self, Done, Order},
+    process::{self, BoundedCommand, ProcessOutput},
 };
 
 /// Maximum size, in bytes, of the metrics file that a runner writes.
@@ -49,9 +49,9 @@ pub(super) struct Runner<'a> {
 }
 
 /// The result of one run of a case.
-pub(super) struct Ran {
+pub(super) struct CaseRun {
     /// Grades, in the order of the assertions.
-    pub marks: Marks,
+    pub marks: AssertionResults,
     /// Contents of `grading.json`.
     pub grading: Grading,
     /// Observed output and exit of the runner.
@@ -86,15 +86,15 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// The temporary folder cannot be created, or the shell cannot be started.
-    pub fn run(&self, case: &Case, skill: Option<&Bundle>) -> Result<Ran, CliError> {
-        let place = Place::make(self.skill, case, skill, self.judging)?;
-        let done = process::run(&Order {
+    pub fn run(&self, case: &Case, skill: Option<&Bundle>) -> Result<CaseRun, CliError> {
+        let place = RunFolders::make(self.skill, case, skill, self.judging)?;
+        let done = process::run(&BoundedCommand {
             command: &self.command,
             folder: &place.work,
             variables: self.variables(case, &place, skill.is_some()),
             scrubbed: false,
             passed: &[],
-            input: self.told(case, &place, skill.is_some()).to_string().into_bytes(),
+            input: self.runner_input(case, &place, skill.is_some()).to_string().into_bytes(),
             time: Duration::from_secs(self.args.time_limit),
             output_bytes: self.args.output_limit.saturating_mul(1024),
             memory_mib: None,
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
         };
         let marks = graded.iter().map(|graded| graded.passed).collect();
         let left = place.left();
-        Ok(Ran { marks, grading: Grading::new(graded, metrics, timing), observed, left })
+        Ok(CaseRun { marks, grading: Grading::new(graded, metrics, timing), observed, left })
     }
 
     /// Checks that at least one run started, since runs that never started are no evidence about the skill.
@@ -136,7 +136,7 @@ impl<'a> Runner<'a> {
             .hint("give its full path, as it runs in a temporary folder, and make the file executable"))
     }
 
-    fn variables(&self, case: &Case, place: &Place, with_skill: bool) -> Vec<(&'static str, OsString)> {
+    fn variables(&self, case: &Case, place: &RunFolders, with_skill: bool) -> Vec<(&'static str, OsString)> {
         let mut variables: Vec<(&'static str, OsString)> = vec![
             ("SKILLHUB_EVAL_PROMPT", case.prompt.clone().into()),
             ("SKILLHUB_EVAL_CASE", case.id.clone().into()),
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Builds the runner's standard input. It reveals neither the assertions nor the side under test.
-    fn told(&self, case: &Case, place: &Place, with_skill: bool) -> Value {
+    fn runner_input(&self, case: &Case, place: &RunFolders, with_skill: bool) -> Value {
         let files: Vec<PathBuf> = case.files.iter().map(|path| place.work.join(Case::place_of(path))).collect();
         json!({
             "v": 1, "name": self.skill, "case": case.written_id, "prompt": case.prompt, "files": files,
@@ -164,7 +164,7 @@ fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-fn observed(done: &Done) -> Observed {
+fn observed(done: &ProcessOutput) -> Observed {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Observed {
         exit: done.exit,
@@ -175,7 +175,7 @@ fn observed(done: &Done) -> Observed {
 }
 
 /// The folders of one run, removed on drop.
-struct Place {
+struct RunFolders {
     root: tempfile::TempDir,
     /// Copy of the skill under test.
     skill: PathBuf,
@@ -183,7 +183,7 @@ struct Place {
     work: PathBuf,
 }
 
-impl Place {
+impl RunFolders {
     fn make(name: &str, case: &Case, skill: Option<&Bundle>, judging: &Bundle) -> Result<Self, CliError> {
         let root = tempfile::Builder::new().prefix("skillhub-eval-").tempdir()?;
         interrupt::note_temporary(root.path());
@@ -207,7 +207,7 @@ impl Place {
         self.root.path().join(".metrics.json")
     }
 
-    fn metrics(&self, done: &Done) -> Metrics {
+    fn metrics(&self, done: &ProcessOutput) -> Metrics {
         let read = || {
             let dir = folder::open_at(self.root.path()).ok()?;
             let bytes = folder::read_file(&dir, ".metrics.json", METRICS_BYTES).ok()??;
@@ -226,13 +226,13 @@ impl Place {
 /// Data of a run that its graders see.
 struct Seen<'a> {
     runner: &'a Runner<'a>,
-    place: &'a Place,
+    place: &'a RunFolders,
     stdout: &'a [u8],
 }
 
 impl Seen<'_> {
-    fn grader(&self, command: &str, folder: &Path, input: Vec<u8>, scrubbed: bool) -> std::io::Result<Done> {
-        process::run(&Order {
+    fn grader(&self, command: &str, folder: &Path, input: Vec<u8>, scrubbed: bool) -> std::io::Result<ProcessOutput> {
+        process::run(&BoundedCommand {
             command,
             folder,
             variables: vec![("SKILLHUB_EVAL_WORK", self.place.work.clone().into())],
@@ -260,7 +260,7 @@ impl Witness for Seen<'_> {
         if !self.runner.args.allow_scripts {
             return undecided("needs a script of the skill, which only --allow-scripts runs");
         }
-        let run = || -> Result<Done, CliError> {
+        let run = || -> Result<ProcessOutput, CliError> {
             let top = tempfile::Builder::new().prefix("skillhub-judging-").tempdir()?;
             interrupt::note_temporary(top.path());
             let judging = self.runner.judging;
@@ -335,7 +335,7 @@ impl Results {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn keep(&self, case: &Case, side: &str, number: usize, ran: &Ran) -> Result<(), CliError> {
+    pub fn keep(&self, case: &Case, side: &str, number: usize, ran: &CaseRun) -> Result<(), CliError> {
         let of_case = self.path.join(case.folder());
         let folder = of_case.join(side).join(format!("run-{number}"));
         std::fs::create_dir_all(&folder).map_err(io_at(&folder))?;

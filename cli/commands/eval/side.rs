@@ -9,7 +9,7 @@ use skill::{Bundle, Problem, SkillName};
 use skill_manage::{documents, review};
 
 use crate::{
-    commands::found::Found,
+    commands::discovery::FoundSkill,
     context::Context,
     exit::{CliError, Exit, io_at},
 };
@@ -93,7 +93,7 @@ impl Side {
     fn of_folder(context: &Context, written: &str) -> Result<Self, CliError> {
         let path = context.absolute(&PathBuf::from(written));
         let path = path.canonicalize().map_err(io_at(&path))?;
-        let found = Found { archive: path.is_file(), path };
+        let found = FoundSkill { archive: path.is_file(), path };
         let bundle = found.bundle(Leftovers::Skip)?;
         let named = found.folder_name().unwrap_or_else(|| "skill".to_owned());
         let name = bundle.skill_md().and_then(name_of).unwrap_or(named);

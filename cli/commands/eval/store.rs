@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evolve::compare::{Comparison, Decision};
+use evolve::compare::{Comparison, ComparisonResult};
 use library::{Durability, ensure_dir, open_dir, read_bounded, write_atomically};
 use serde::{Deserialize, Serialize};
 use skill::Digest;
@@ -179,7 +179,7 @@ impl Stored {
 
     /// Returns whether the candidate did worse.
     pub fn is_worse(&self) -> bool {
-        self.comparison.decision == Decision::Worse
+        self.comparison.decision == ComparisonResult::Worse
     }
 }
 

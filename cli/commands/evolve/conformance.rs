@@ -7,7 +7,7 @@ use clap::Args;
 use evolve::{
     Count,
     evals::{EVALS_FILE, EvalLimits, read},
-    optimise::{KnownFailure, OptimiserRequest, read_answer, tame},
+    optimise::{KnownFailure, OptimiserRequest, read_answer, sanitise},
 };
 use scan::Baseline;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, Cli
     let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
     for trial in trials() {
         let result = attempt(context, args, &trial);
-        let fault = result.as_ref().err().map(|error| tame(&error.message, TOLD_CHARS));
+        let fault = result.as_ref().err().map(|error| sanitise(&error.message, TOLD_CHARS));
         is_good &= fault.is_none();
         let patches = result.ok();
         documents.push(json!({"trial": trial.about, "ok": fault.is_none(), "patches": patches, "fault": fault}));

@@ -84,7 +84,7 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         for name in names.filter(|name| named.as_ref().is_none_or(|named| named == name)).collect::<Vec<_>>() {
             found.extend(match args.dry_run {
                 true => evolve::look(&library, &name, &terms, context.now)?.map(|(found, _)| found),
-                false => context.gate_look(&mut library, &name)?,
+                false => context.run_gate(&mut library, &name)?,
             });
         }
     }
@@ -159,12 +159,12 @@ fn evidence_lines(decision: &Decision) -> String {
 }
 
 /// Starts a trial of a revision.
-pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
+pub fn start_trial(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let terms = context.gate()?.terms(args.share).map_err(failed)?;
     let reviewer = context.reviewer("start a trial")?;
     let library = context.library_with(&name)?;
-    let (revision, trial) = skill_manage::try_out(&library, &name, &args.revision, terms, &reviewer, context.now)?;
+    let (revision, trial) = skill_manage::start_trial(&library, &name, &args.revision, terms, &reviewer, context.now)?;
     let share = f64::from(trial.terms.share) / 100.0;
     let document =
         json!({"ok": true, "name": name.as_str(), "revision": revision.id, "number": revision.number, "trial": trial});

@@ -10,8 +10,8 @@ use clap::Args;
 use evolve::{
     RevisionStats, Stats,
     compare::Rules,
-    evals::{Ended, EvalLimits, EvalSet, is_held_out, read},
-    optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, tame},
+    evals::{EvalLimits, EvalSet, ExitReason, is_held_out, read},
+    optimise::{Improvement, KnownFailure, OptimiserLimits, OptimiserRequest, read_answer, sanitise},
 };
 use library::{Actor, ActorKind, Event, Library, RevisionId, Stamp, interrupt};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{STRONG, visible},
-    process::{self, Done, Order},
+    process::{self, BoundedCommand, ProcessOutput},
 };
 
 /// Maximum length, in characters, of a displayed message of an optimiser.
@@ -83,7 +83,7 @@ impl OptimiserArgs {
         interrupt::note_temporary(place.path());
         let limits = self.limits();
         let folder = place.path().canonicalize()?;
-        let done = process::run(&Order {
+        let done = process::run(&BoundedCommand {
             command: &process::from_here(&self.with, &context.cwd),
             folder: &folder,
             variables: ["HOME", "TMPDIR", "TMP", "TEMP"].map(|name| (name, folder.clone().into())).to_vec(),
@@ -98,18 +98,20 @@ impl OptimiserArgs {
     }
 }
 
-fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> {
+fn answer_of(done: ProcessOutput, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> {
     let bad = |message: String| CliError::new("optimiser_failed", Exit::Failed, message);
     match (process::ended(done.ended), done.exit) {
-        (Ended::Exited, Some(0)) => Ok(done.stdout),
-        (Ended::TimedOut, _) => Err(bad(format!("the optimiser took longer than {} s and was killed", limits.seconds))
-            .hint("raise --time-limit")),
-        (Ended::TooMuchOutput, _) => {
+        (ExitReason::Exited, Some(0)) => Ok(done.stdout),
+        (ExitReason::TimedOut, _) => {
+            Err(bad(format!("the optimiser took longer than {} s and was killed", limits.seconds))
+                .hint("raise --time-limit"))
+        }
+        (ExitReason::TooMuchOutput, _) => {
             Err(bad(format!("the optimiser printed more than {} bytes and was killed", limits.output_bytes))
                 .hint("have it print one JSON document with patches, not whole files"))
         }
-        (Ended::Exited, exit) => {
-            let told = tame(&String::from_utf8_lossy(&done.stderr), TOLD_CHARS);
+        (ExitReason::Exited, exit) => {
+            let told = sanitise(&String::from_utf8_lossy(&done.stderr), TOLD_CHARS);
             let how = exit.map_or_else(|| "by a signal".to_owned(), |exit| format!("with exit code {exit}"));
             Err(bad(format!("the optimiser ended {how}: {told}"))
                 .hint("name files by their full path or from ./; it runs with PATH and the variables of --env only"))
@@ -182,7 +184,7 @@ fn improve(
 
 /// Lets the gate decide first, so that the optimiser does not work on a revision that is about to be rolled back.
 fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Result<(), CliError> {
-    if let Some(found) = context.gate_look(library, name)?.filter(|found| found.acted) {
+    if let Some(found) = context.run_gate(library, name)?.filter(|found| found.acted) {
         let word = verdict_word(found.decision.verdict);
         context.out.note(&format!(
             "The gate {word} revision {}: {}",

@@ -71,6 +71,6 @@ const MEANINGS: [(&str, &str); 24] = [
 ];
 
 /// The command that does what a word means.
-pub fn meant(word: &str) -> Option<&'static str> {
+pub fn command_for(word: &str) -> Option<&'static str> {
     MEANINGS.iter().find(|(typed, _)| *typed == word).map(|(_, command)| *command)
 }

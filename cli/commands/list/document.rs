@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::Listed;
+use agent::ListedSkill;
 use client::ReleaseState;
 use library::{Origin, Scope};
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ pub(super) struct ListedDocument<'a> {
 
 impl<'a> ListedDocument<'a> {
     pub(super) fn of(
-        listed: &'a Listed,
+        listed: &'a ListedSkill,
         readers: &'a [&'a str],
         Known { accepted, requirers, release }: Known<'a>,
         state: Option<&'static str>,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use mcp::hosts::{Entry, Host, HostError};
+use mcp::hosts::{Host, HostError, ServerEntry};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -60,7 +60,7 @@ pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, 
     let files = user_files(context, host);
     let file = files.iter().find(|file| file.exists()).or(files.first());
     let file = file.ok_or_else(|| CliError::usage(format!("{} has no configuration file here", host.title)))?;
-    let entry = Entry { command: program_on_path(), args: arguments(host) };
+    let entry = ServerEntry { command: program_on_path(), args: arguments(host) };
     let target = real_place(file, None)?;
     let before = read(host, &target, &entry)?;
     let after = host.written(file, before.as_deref().unwrap_or_default(), &entry).map_err(failed)?;
@@ -138,13 +138,13 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
 }
 
 /// Returns the entry that starts the server for this agent, with the library chosen on the command line.
-fn entry(context: &Context, global: &Global, host: &Host) -> Entry {
+fn entry(context: &Context, global: &Global, host: &Host) -> ServerEntry {
     let mut args = Vec::new();
     if global.library.is_some() {
         args.extend(["--library".to_owned(), context.library_path().display().to_string()]);
     }
     args.extend(arguments(host));
-    Entry { command: "skillhub".to_owned(), args }
+    ServerEntry { command: "skillhub".to_owned(), args }
 }
 
 /// Resolves the links of a configuration file, which people may use to share settings. Links in a project may come with
@@ -163,7 +163,7 @@ fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> 
     })
 }
 
-fn read(host: &Host, file: &Path, entry: &Entry) -> Result<Option<String>, CliError> {
+fn read(host: &Host, file: &Path, entry: &ServerEntry) -> Result<Option<String>, CliError> {
     let open = match fs::File::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         open => open.map_err(io_at(file))?,

@@ -15,9 +15,9 @@ const BYTES: u64 = 64 << 20;
 
 /// Findings of an earlier `scan --json`, counted by skill, rule, path and excerpt. An additional occurrence is new.
 /// Line numbers are not compared, because edits above a finding move it.
-pub(super) struct Known(BTreeMap<[String; 4], usize>);
+pub(super) struct BaselineFindings(BTreeMap<[String; 4], usize>);
 
-impl Known {
+impl BaselineFindings {
     /// Reads a baseline file.
     pub fn read(path: &Path) -> Result<Self, CliError> {
         let bad = |why: &str| {

@@ -15,7 +15,7 @@ use scan::Waivers;
 use skill::{Bundle, File, Limits, SkillName, SkillPath, archive};
 
 use crate::{
-    commands::found::{DEPTH, Found, find, read_archive},
+    commands::discovery::{DEPTH, FoundSkill, find, read_archive},
     context::Context,
     exit::{CliError, Exit, io_at},
 };
@@ -39,7 +39,7 @@ pub(super) struct Target {
 #[derive(Debug)]
 pub(super) enum Kind {
     /// A skill folder or a packed skill.
-    Skill(Found),
+    Skill(FoundSkill),
     /// A single file that is not a packed skill, by its path in the surrounding skill.
     File(SkillPath),
     /// Bytes read from standard input.
@@ -66,7 +66,7 @@ pub(super) fn targets(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Ta
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 if let Some(folder) = folder_of_skill(context, argument) {
-                    targets.push(Target::of(Found { path: folder, archive: false }));
+                    targets.push(Target::of(FoundSkill { path: folder, archive: false }));
                     continue;
                 }
             }
@@ -99,13 +99,15 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
             None if metadata.is_dir() => {
                 folders.extend(folder::find_skills(&path, DEPTH, &folder::SKIPPED).map_err(io_at(&path))?)
             }
-            None if metadata.is_file() && is_packed(&path)? => packed.push(Target::of(Found { path, archive: true })),
+            None if metadata.is_file() && is_packed(&path)? => {
+                packed.push(Target::of(FoundSkill { path, archive: true }))
+            }
             None => {}
         }
     }
     let mut seen = BTreeSet::new();
     folders.retain(|folder| seen.insert(folder.clone()));
-    let folders = folders.into_iter().map(|path| Target::of(Found { path, archive: false }));
+    let folders = folders.into_iter().map(|path| Target::of(FoundSkill { path, archive: false }));
     Ok(folders.chain(packed).collect())
 }
 
@@ -144,7 +146,7 @@ pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> 
 }
 
 impl Target {
-    fn of(found: Found) -> Self {
+    fn of(found: FoundSkill) -> Self {
         Self { path: found.path.clone(), kind: Kind::Skill(found) }
     }
 

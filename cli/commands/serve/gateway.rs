@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use gateway::{Gate, Gateway};
+use gateway::{Gateway, HttpAuth};
 use library::Actor;
-use ops::{Refusal, Workplace};
+use ops::{Refusal, Workspace};
 use serde_json::{Value, json};
 use server::Settings;
 use web::ApiError;
@@ -27,11 +27,11 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
     }
     let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let made = token.is_none();
-    let gate = Gate::new(token.map(|token| token.to_string_lossy().into_owned()), hosts).map_err(failed)?;
+    let gate = HttpAuth::new(token.map(|token| token.to_string_lossy().into_owned()), hosts).map_err(failed)?;
     let shown = made.then(|| gate.token().to_owned());
     let for_requests = global.clone();
-    let open = move |actor: Actor| -> Result<Workplace, Refusal> {
-        let mut place = Workplace::open(setup(&for_requests)?)?;
+    let open = move |actor: Actor| -> Result<Workspace, Refusal> {
+        let mut place = Workspace::open(setup(&for_requests)?)?;
         place.actor = actor;
         Ok(place)
     };

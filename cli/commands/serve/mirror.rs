@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use client::{Spec, SpecError, Vetted, vetted};
+use client::{Spec, SpecError, VerifiedRelease, fetch_verified};
 use registry_index::Appended;
 use serde_json::{Value, json};
 use server::mirror;
@@ -38,10 +38,10 @@ pub fn run(context: &Context, args: &MirrorArgs) -> Result<Exit, CliError> {
         args.specs.iter().map(|spec| spec.parse()).collect::<Result<_, SpecError>>().map_err(failed)?;
     let registries = context.registries().requiring_signatures(context.required_signers()?);
     let working = context.out.working("mirroring");
-    let mut releases: Vec<Vetted> = Vec::new();
+    let mut releases: Vec<VerifiedRelease> = Vec::new();
     for spec in &specs {
         working.at("checking", releases.len(), specs.len());
-        releases.push(vetted(&registries, spec, context.home.scanner()).map_err(failed)?);
+        releases.push(fetch_verified(&registries, spec, context.home.scanner()).map_err(failed)?);
     }
     let data = data_folder(context, args.data.as_deref());
     let mut done = Vec::new();
@@ -73,7 +73,7 @@ fn is_new(done: &Appended) -> bool {
     matches!(done, Appended::Published(_))
 }
 
-fn document_of(release: &Vetted, done: &Appended) -> Value {
+fn document_of(release: &VerifiedRelease, done: &Appended) -> Value {
     let entry = done.entry();
     json!({
         "name": entry.name.to_string(), "version": entry.version, "digest": entry.digest.to_string(),

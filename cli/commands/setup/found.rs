@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A library with the skills that belong to it.
-pub struct Place {
+pub struct FoundLibrary {
     /// Context in which commands on this library run.
     pub context: Context,
     /// Unmanaged skills in agents' folders and in the library, with the results that adopting them would have.
@@ -28,7 +28,7 @@ pub struct Place {
     pub managed: usize,
 }
 
-impl Place {
+impl FoundLibrary {
     /// Returns the paths of the skills.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.skills.iter().map(|skill| skill.source.clone()).collect()
@@ -41,7 +41,7 @@ impl Place {
         let paths = unmanaged_paths(&context, &library)?;
         let is_outside = |path: &PathBuf| !follows_links && path.is_symlink();
         let (passed_over, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_outside);
-        let skills = if paths.is_empty() { Vec::new() } else { adopt::foresee(&context, &paths)? };
+        let skills = if paths.is_empty() { Vec::new() } else { adopt::preview(&context, &paths)? };
         Ok(Self { context, skills, passed_over, managed })
     }
 }
@@ -51,11 +51,13 @@ impl Place {
 ///
 /// # Errors
 /// A library cannot be read.
-pub fn places(context: &Context, global: &Global, follows_links: bool) -> Result<Vec<Place>, CliError> {
+pub fn places(context: &Context, global: &Global, follows_links: bool) -> Result<Vec<FoundLibrary>, CliError> {
     let has_project = context.project_root().is_some() && !global.global;
     let scopes = [(true, has_project), (false, !global.project)];
     let wanted = scopes.into_iter().filter(|(_, is_wanted)| *is_wanted);
-    wanted.map(|(project, _)| Place::look(context_of(context, global, project)?, follows_links || !project)).collect()
+    wanted
+        .map(|(project, _)| FoundLibrary::look(context_of(context, global, project)?, follows_links || !project))
+        .collect()
 }
 
 /// Returns the context of one of the two libraries, with the same timestamp.

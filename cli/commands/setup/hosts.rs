@@ -8,7 +8,7 @@ use mcp::hosts::Host;
 use skill::Limits;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::{found::Place, record::FileChange};
+use super::{found::FoundLibrary, record::FileChange};
 use crate::{
     commands::mcp::install,
     context::Context,
@@ -35,7 +35,7 @@ pub struct Connection {
 }
 
 /// Returns the agents that have a folder of their own, in the project or in the user's home.
-pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
+pub fn in_use(context: &Context, places: &[FoundLibrary]) -> Vec<InUse> {
     let of_user = with_folder(&context.user_agent_folders()).into_iter().map(|id| (id, true));
     let of_places = places.iter().flat_map(|place| with_folder(&place.context.agent_folders()));
     let mut ids: Vec<(&'static str, bool)> = Vec::new();

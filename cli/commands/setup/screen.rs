@@ -6,7 +6,7 @@ use client::{AdoptStatus, Adopted};
 use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
-use super::{Survey, found::Place, hosts::InUse};
+use super::{Survey, found::FoundLibrary, hosts::InUse};
 use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
 
 /// Maximum width of a line, in columns.
@@ -54,7 +54,7 @@ fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
 }
 
 /// Returns each folder with skills once.
-fn folders(survey: &Survey) -> impl Iterator<Item = (&Place, PathBuf)> {
+fn folders(survey: &Survey) -> impl Iterator<Item = (&FoundLibrary, PathBuf)> {
     survey.places.iter().flat_map(|place| {
         let mut folders: Vec<PathBuf> =
             place.skills.iter().filter_map(|skill| skill.source.parent().map(Path::to_owned)).collect();
@@ -63,7 +63,7 @@ fn folders(survey: &Survey) -> impl Iterator<Item = (&Place, PathBuf)> {
     })
 }
 
-fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize) -> Vec<String> {
+fn folder_lines(survey: &Survey, place: &FoundLibrary, folder: &Path, left: &mut usize) -> Vec<String> {
     let skills: Vec<&Adopted> = place.skills.iter().filter(|skill| skill.source.parent() == Some(folder)).collect();
     let known = [place.context.agent_folders(), place.context.user_agent_folders()];
     let reads = |agent: &&InUse| known.iter().any(|folders| folders.reads(agent.agent.id, folder));
@@ -75,14 +75,14 @@ fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize)
         WIDTH,
     )];
     let (plain, remarked): (Vec<&Adopted>, Vec<&Adopted>) =
-        skills.into_iter().partition(|skill| remark(skill).is_none());
+        skills.into_iter().partition(|skill| finding_summary(skill).is_none());
     let names: Vec<String> = plain.iter().map(|skill| visible(&name_of(skill))).collect();
     if !names.is_empty() {
         lines.extend(wrapped(&names.join(", "), WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     }
     let fits = remarked.len().min(*left);
     *left -= fits;
-    lines.extend(remarked.iter().take(fits).filter_map(|skill| remark(skill)));
+    lines.extend(remarked.iter().take(fits).filter_map(|skill| finding_summary(skill)));
     if remarked.len() > fits {
         let more = counted(remarked.len() - fits, "more skill");
         lines.push(format!("  {FAINT}{more} with findings: skillhub scan {shown}{FAINT:#}"));
@@ -98,7 +98,7 @@ pub fn name_of(skill: &Adopted) -> String {
 
 /// Formats, in one line, the most severe finding of the scanner, or the error that prevents the skill from being
 /// managed.
-pub fn remark(skill: &Adopted) -> Option<String> {
+pub fn finding_summary(skill: &Adopted) -> Option<String> {
     let name = Table::cut(&visible(&name_of(skill)), NAME);
     let line = match (&skill.error, &skill.report) {
         (Some(error), None) => {
@@ -132,7 +132,7 @@ fn worst(report: &Report) -> Option<(&Finding, String)> {
 }
 
 /// Formats the results of the adoption, with one line for each skill that is not managed.
-pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<String> {
+pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, skills) in adopted {
         let done = |skill: &&Adopted| matches!(skill.status, AdoptStatus::Adopted | AdoptStatus::Unchanged);

@@ -5,7 +5,7 @@ use std::{fs, io::ErrorKind, path::PathBuf};
 use client::Operation;
 use library::Action;
 use mcp::hosts::Host;
-use ops::FolderSight;
+use ops::FolderVisibility;
 use serde_json::json;
 use skill::counted;
 
@@ -146,7 +146,7 @@ fn undo_library(
     before: &LibraryBefore,
     (skills, warnings): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<(), CliError> {
-    let sight = FolderSight::new(context)?;
+    let sight = FolderVisibility::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);

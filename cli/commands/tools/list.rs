@@ -1,8 +1,8 @@
 //! `skillhub tools list` and `skillhub tools show` describe the available tools.
 
-use agent::Decision;
+use agent::PermissionDecision;
 use clap::Args;
-use compose::{Entry, ToolSpec, own_name};
+use compose::{ToolEntry, ToolSpec, own_name};
 use serde_json::{Value, json};
 
 use super::compile::problem_lines;
@@ -47,8 +47,8 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let entries = composing.workshop().follow().map_err(failed)?;
     let offered: Vec<String> = composing.access().offered(&entries).iter().map(|tool| tool.name.clone()).collect();
     let is_shown =
-        |entry: &Entry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
-    let is_shown = |entry: &Entry| !entry.is_gone() && is_shown(entry);
+        |entry: &ToolEntry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
+    let is_shown = |entry: &ToolEntry| !entry.is_gone() && is_shown(entry);
     let shown: Vec<_> = entries.iter().filter(|(skill, entry)| is_shown(entry) && !composing.hides(skill)).collect();
     let tools: Vec<Value> = shown.iter().map(|(skill, entry)| entry.document(skill)).collect();
     context.out.answer(&json!({"ok": true, "tools": tools}), |out| {
@@ -61,11 +61,11 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         let mut table = Table::new(&["tool", "state", "level", "what it does"]);
         for (skill, entry) in &shown {
             let (name, level, about) = match entry {
-                Entry::Compiled { tool } => (tool.name.clone(), tool.approval.as_str(), tool.description.clone()),
-                Entry::Broken { problems, .. } => {
+                ToolEntry::Compiled { tool } => (tool.name.clone(), tool.approval.as_str(), tool.description.clone()),
+                ToolEntry::Broken { problems, .. } => {
                     ((*skill).clone(), "", problems.first().map(ToString::to_string).unwrap_or_default())
                 }
-                Entry::Absent { why } => ((*skill).clone(), "", why.clone()),
+                ToolEntry::Absent { why } => ((*skill).clone(), "", why.clone()),
             };
             table.row(&[name, entry.state().to_owned(), level.to_owned(), about]);
         }
@@ -76,7 +76,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
 
 fn native(context: &Context, composing: &Composing, is_of_agent: bool) -> Result<Exit, CliError> {
     let access = composing.access();
-    let is_shown = |spec: &&ToolSpec| !is_of_agent || access.decision(&spec.name) != Decision::Deny;
+    let is_shown = |spec: &&ToolSpec| !is_of_agent || access.decision(&spec.name) != PermissionDecision::Deny;
     let specs: Vec<&ToolSpec> = composing.specs().iter().filter(is_shown).collect();
     context.out.answer(&json!({"ok": true, "tools": specs}), |out| {
         let mut table = Table::new(&["tool", "level", "what it does"]);
@@ -100,7 +100,7 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     document["ok"] = Value::Bool(true);
     document["tool_schema"] = entry.tool().map(|tool| tool.tool_schema.clone()).unwrap_or_default();
     context.out.answer(&document, |out| match entry {
-        Entry::Compiled { tool } => {
+        ToolEntry::Compiled { tool } => {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}of skill {}{FAINT:#}", tool.name, tool.skill)?;
             writeln!(out, "{}", tool.description)?;
             writeln!(out, "level   {}", tool.approval.as_str())?;
@@ -110,11 +110,11 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
             writeln!(out, "output  {}", tool.output.as_ref().map_or_else(|| "not declared".to_owned(), pretty))?;
             writeln!(out, "steps   {}", pretty(&tool.tool_schema["steps"]))
         }
-        Entry::Broken { problems, .. } => {
+        ToolEntry::Broken { problems, .. } => {
             writeln!(out, "{STRONG}{skill}{STRONG:#} cannot be compiled:")?;
             problems.iter().flat_map(problem_lines).try_for_each(|line| writeln!(out, "  {line}"))
         }
-        Entry::Absent { why } => writeln!(out, "{STRONG}{skill}{STRONG:#} is not a tool now: {why}"),
+        ToolEntry::Absent { why } => writeln!(out, "{STRONG}{skill}{STRONG:#} is not a tool now: {why}"),
     })?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use agent::{Form, Live, Look, Places, prompt};
+use agent::{CatalogueCache, Form, ListOptions, SkillLocations, prompt};
 use library::{Home, Scope};
 
 fn make(library: &Path, count: usize) {
@@ -21,9 +21,9 @@ fn make(library: &Path, count: usize) {
 }
 
 /// Returns the time in milliseconds and the size in bytes of one answer.
-fn answer(live: &Live) -> (f64, usize) {
+fn answer(live: &CatalogueCache) -> (f64, usize) {
     let began = Instant::now();
-    let look = Look::of(Form::XML);
+    let look = ListOptions::of(Form::XML);
     let bytes = live.with(|catalogue| prompt(&catalogue.visible().collect::<Vec<_>>(), &[], look).len()).unwrap();
     (began.elapsed().as_secs_f64() * 1e3, bytes)
 }
@@ -47,9 +47,9 @@ fn main() {
     let home = Home::at(place.path().join("home")).unwrap();
     let libraries = vec![(library, Scope::User)];
     let places =
-        Places { home, storage: "git".to_owned(), libraries, folders: Vec::new(), project: None, inner: false };
-    let (scanned, bytes) = answer(&Live::new(places.clone(), Vec::new()));
-    let live = Live::new(places.clone(), Vec::new());
+        SkillLocations { home, storage: "git".to_owned(), libraries, folders: Vec::new(), project: None, inner: false };
+    let (scanned, bytes) = answer(&CatalogueCache::new(places.clone(), Vec::new()));
+    let live = CatalogueCache::new(places.clone(), Vec::new());
     let (cold, _) = answer(&live);
     let warm = median((0..101).map(|_| answer(&live).0).collect());
     let again = median(

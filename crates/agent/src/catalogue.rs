@@ -16,13 +16,13 @@ use skill::{Bundle, Limits, SkillName, SkillPath};
 use crate::{
     builtin::Builtin,
     error::AgentError,
-    listed::{Listed, Source, of_builtin},
-    places::{Access, Places, Root},
+    listed_skill::{ListedSkill, Source, of_builtin},
     prompt::trees,
     search::search,
     settings::Settings,
-    sight::Sight,
+    skill_locations::{Access, Root, SkillLocations},
     storage::{LocalStorage, ReadOnlyStorage, SkillStorage},
+    visibility::Visibility,
 };
 
 /// Largest number of similar names in a "not found" error.
@@ -32,7 +32,7 @@ const SIMILAR: usize = 3;
 #[derive(Default)]
 pub struct Catalogue {
     /// Skills, highest precedence first.
-    pub skills: Vec<Listed>,
+    pub skills: Vec<ListedSkill>,
     /// Notes on excluded skills, one sentence each.
     pub notes: Vec<String>,
     /// Shadowed skills: the name, the folder of the skill that takes precedence, and the folder of the excluded one.
@@ -50,7 +50,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// A library cannot be read. An unreadable agents' folder only causes a note.
-    pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
+    pub fn collect(places: &SkillLocations, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
         Self::collect_by(places, builtin, Access::Open)
     }
 
@@ -58,7 +58,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As for [`Catalogue::collect`].
-    pub fn inspect(places: &Places) -> Result<Self, AgentError> {
+    pub fn inspect(places: &SkillLocations) -> Result<Self, AgentError> {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
@@ -79,12 +79,12 @@ impl Catalogue {
                 scan::clear_by(files.clone(), Baseline::None, &scanner.reading()).err().map(|found| found.to_string());
             let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
-            catalogue.add(Listed { scope, group, path: Some(path), fault, ..listed });
+            catalogue.add(ListedSkill { scope, group, path: Some(path), fault, ..listed });
         }
         catalogue
     }
 
-    fn collect_by(places: &Places, builtin: Vec<Builtin>, access: Access) -> Result<Self, AgentError> {
+    fn collect_by(places: &SkillLocations, builtin: Vec<Builtin>, access: Access) -> Result<Self, AgentError> {
         let mut catalogue = Self::default();
         for root in places.open(access, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
@@ -101,7 +101,7 @@ impl Catalogue {
     }
 
     /// Adds the skills of a folder, and of its subfolders that contain skills.
-    fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
+    fn add_root(&mut self, places: &SkillLocations, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let top = library.path().to_owned();
         let (mark, place) = (library.mark(), self.libraries.len());
@@ -125,13 +125,13 @@ impl Catalogue {
         Ok(())
     }
 
-    fn add_library(&mut self, library: Library, mark: u64, skills: Vec<Listed>) {
+    fn add_library(&mut self, library: Library, mark: u64, skills: Vec<ListedSkill>) {
         skills.into_iter().for_each(|skill| self.add(skill));
         self.libraries.push(library);
         self.marks.push(mark);
     }
 
-    fn add(&mut self, listed: Listed) {
+    fn add(&mut self, listed: ListedSkill) {
         match self.places.get(&listed.name).and_then(|place| self.skills.get(*place)) {
             Some(_) if listed.scope == Scope::Builtin => {}
             Some(known) if is_equal_copy(self, known, &listed) => {}
@@ -151,8 +151,9 @@ impl Catalogue {
     /// Removes the skills that the configuration hides from an agent, and the notes about them.
     #[must_use]
     pub fn without_hidden(mut self, settings: &Settings, agent: &str) -> Self {
-        let is_hidden =
-            |listed: &Listed| !settings.lets_see(agent, listed.name.as_str(), listed.qualified().as_deref());
+        let is_hidden = |listed: &ListedSkill| {
+            !settings.grants_visibility(agent, listed.name.as_str(), listed.qualified().as_deref())
+        };
         let hidden: Vec<SkillName> =
             self.skills.extract_if(.., |listed| is_hidden(listed)).map(|listed| listed.name).collect();
         self.shadowed.retain(|(name, ..)| !hidden.contains(name));
@@ -174,7 +175,7 @@ impl Catalogue {
 
     /// Returns the library that contains a skill. `None` for a built-in skill.
     #[must_use]
-    pub fn library_of(&self, listed: &Listed) -> Option<&Library> {
+    pub fn library_of(&self, listed: &ListedSkill) -> Option<&Library> {
         match &listed.source {
             Source::Library(place) => self.libraries.get(*place),
             Source::Program(_) => None,
@@ -184,7 +185,7 @@ impl Catalogue {
     /// Returns the library whose state stores a skill's enabled flag: its own, or the writable library for a built-in
     /// skill.
     #[must_use]
-    pub fn state_library(&self, listed: &Listed) -> Option<&Library> {
+    pub fn state_library(&self, listed: &ListedSkill) -> Option<&Library> {
         self.library_of(listed).or(self.libraries.first())
     }
 
@@ -212,7 +213,7 @@ impl Catalogue {
         let mut hasher = DefaultHasher::new();
         for listed in &self.skills {
             let head = listed.head.as_ref().map(|head| &head.id);
-            let Listed { name, description, path, tools, enabled, modified, fault, .. } = listed;
+            let ListedSkill { name, description, path, tools, enabled, modified, fault, .. } = listed;
             (name.as_str(), description, path, tools, head, enabled, modified, fault).hash(&mut hasher);
             listed.edit.as_ref().map(|edit| (&edit.digest, &edit.held)).hash(&mut hasher);
         }
@@ -224,7 +225,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// The library cannot be read, or the scanner blocks the folder.
-    pub fn files(&self, listed: &Listed) -> Result<Bundle, AgentError> {
+    pub fn files(&self, listed: &ListedSkill) -> Result<Bundle, AgentError> {
         let gone = || AgentError::NoSkill { name: listed.name.to_string(), similar: Vec::new() };
         let library = match &listed.source {
             Source::Program(files) => return Ok((**files).clone()),
@@ -257,7 +258,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// No skill has that name.
-    pub fn find(&self, name: &SkillName) -> Result<&Listed, AgentError> {
+    pub fn find(&self, name: &SkillName) -> Result<&ListedSkill, AgentError> {
         let found = self.places.get(name).and_then(|place| self.skills.get(*place));
         found.ok_or_else(|| self.missing(name.as_str(), &self.skills.iter().collect::<Vec<_>>()))
     }
@@ -266,11 +267,11 @@ impl Catalogue {
     ///
     /// # Errors
     /// Several skills have the name.
-    pub fn called(&self, text: &str, seen: impl Fn(&Listed) -> bool) -> Result<Option<SkillName>, AgentError> {
+    pub fn called(&self, text: &str, seen: impl Fn(&ListedSkill) -> bool) -> Result<Option<SkillName>, AgentError> {
         if self.has(text) {
             return Ok(None);
         }
-        let gives = |listed: &&Listed| listed.called.as_deref().is_some_and(|called| called.trim() == text.trim());
+        let gives = |listed: &&ListedSkill| listed.called.as_deref().is_some_and(|called| called.trim() == text.trim());
         let skills: Vec<_> =
             self.skills.iter().filter(gives).filter(|listed| seen(listed)).map(|listed| listed.name.clone()).collect();
         match skills.len() {
@@ -281,25 +282,26 @@ impl Catalogue {
 
     /// Finds a skill by the path of its folder or `SKILL.md`, regardless of visibility.
     #[must_use]
-    pub fn at(&self, path: &Path) -> Option<&Listed> {
+    pub fn at(&self, path: &Path) -> Option<&ListedSkill> {
         self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder_of(path)))
     }
 
     /// Returns the "not found" error for a name, with similar names among `known`.
-    pub(crate) fn missing(&self, name: &str, known: &[&Listed]) -> AgentError {
+    pub(crate) fn missing(&self, name: &str, known: &[&ListedSkill]) -> AgentError {
         let similar = search(known, name, SIMILAR).iter().map(|hit| hit.listed.name.to_string()).collect();
         AgentError::NoSkill { name: name.to_owned(), similar }
     }
 
     /// Yields the skills that agents in general may see.
-    pub fn visible(&self) -> impl Iterator<Item = &Listed> {
+    pub fn visible(&self) -> impl Iterator<Item = &ListedSkill> {
         self.skills.iter().filter(|listed| listed.enabled && listed.fault.is_none())
     }
 
     /// Returns the skills that one agent sees.
     #[must_use]
-    pub fn seen(&self, settings: &Settings, agent: &str) -> Vec<&Listed> {
-        let is_seen = |listed: &&Listed| matches!(listed.sight(settings, agent), Sight::Seen | Sight::Asked);
+    pub fn seen(&self, settings: &Settings, agent: &str) -> Vec<&ListedSkill> {
+        let is_seen =
+            |listed: &&ListedSkill| matches!(listed.visibility(settings, agent), Visibility::Seen | Visibility::Asked);
         self.visible().filter(is_seen).collect()
     }
 }
@@ -313,8 +315,9 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Returns whether a hidden skill has the same content as the one that takes precedence over it.
-fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &Listed) -> bool {
-    let digest = |listed: &Listed| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
+fn is_equal_copy(catalogue: &Catalogue, known: &ListedSkill, hidden: &ListedSkill) -> bool {
+    let digest =
+        |listed: &ListedSkill| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
     if digest(known).is_some() && digest(known) == digest(hidden) {
         return true;
     }

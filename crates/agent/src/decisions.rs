@@ -14,7 +14,7 @@ use skill::SkillName;
 pub use operations::{COMMANDS, ROUTES, TOOLS};
 pub use table::{Act, Answer, Channel, SkillState, answer};
 
-use crate::{error::AgentError, sight::Sight};
+use crate::{error::AgentError, visibility::Visibility};
 
 /// One tool, command or route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl Operation {
     ///
     /// # Errors
     /// [`AgentError::Missing`], the same answer as for a skill that does not exist.
-    pub fn admit(&self, channel: Channel, name: &SkillName, sight: &Sight) -> Result<Admission, AgentError> {
+    pub fn admit(&self, channel: Channel, name: &SkillName, sight: &Visibility) -> Result<Admission, AgentError> {
         let state = match sight {
-            Sight::Denied | Sight::NotOnList => SkillState::Denied,
-            Sight::Asked => SkillState::Asked,
-            Sight::Seen | Sight::Disabled | Sight::Unusable(_) => SkillState::Normal,
+            Visibility::Denied | Visibility::NotOnList => SkillState::Denied,
+            Visibility::Asked => SkillState::Asked,
+            Visibility::Seen | Visibility::Disabled | Visibility::Unusable(_) => SkillState::Normal,
         };
         match (state, answer(self.act, state, channel)) {
             // Lists exclude hidden skills themselves.
@@ -184,7 +184,7 @@ An operation without a row does not run.\n\
         let channels = [(Channel::Cli, COMMANDS), (Channel::Mcp, TOOLS), (Channel::Http, ROUTES)];
         for (channel, rows) in channels {
             for row in rows.iter().filter(|row| !row.skills.is_empty()) {
-                let admitted = row.admit(channel, &name, &Sight::Denied);
+                let admitted = row.admit(channel, &name, &Visibility::Denied);
                 let is_refused_later = matches!(row.act, Act::Decides | Act::Nothing | Act::Lists);
                 assert_eq!(admitted.is_err(), !is_refused_later, "{}", row.name);
             }

@@ -1,6 +1,6 @@
 //! [`Views::effective`]: the view that one agent has of one skill.
 //!
-//! A view has two halves. [`Sight`] is the decision of our own readers (`read`, `prompt`, MCP), from the skill's state
+//! A view has two halves. [`Visibility`] is the decision of our own readers (`read`, `prompt`, MCP), from the skill's state
 //! and the configuration. [`Reads`] is the content that the agent's host finds in its folders, compared with the
 //! content served by `read`. No other module decides either of them.
 
@@ -20,9 +20,9 @@ use self::folders::Folders;
 use crate::{
     catalogue::{Catalogue, read_folder},
     host::Host,
-    listed::Listed,
+    listed_skill::ListedSkill,
     settings::Settings,
-    sight::Sight,
+    visibility::Visibility,
 };
 
 /// Newest revisions to compare with the content of a folder.
@@ -50,7 +50,7 @@ pub enum Reads {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentView {
     /// Decision of our own readers.
-    pub sight: Sight,
+    pub sight: Visibility,
     /// Content found by the host.
     pub reads: Reads,
     /// Path of that content in one of the host's folders, which may be a link.
@@ -64,21 +64,21 @@ impl AgentView {
     /// content or a missing folder, counts if the host finds it in another folder.
     #[must_use]
     pub fn differs(&self) -> bool {
-        let is_meant = matches!(self.sight, Sight::Seen | Sight::Asked | Sight::Unusable(_));
+        let is_meant = matches!(self.sight, Visibility::Seen | Visibility::Asked | Visibility::Unusable(_));
         is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other | Reads::Blocked)
     }
 
     /// Returns whether the host reads a skill that our own readers hide.
     #[must_use]
     pub fn is_hidden_but_read(&self) -> bool {
-        let is_hidden = matches!(self.sight, Sight::Disabled | Sight::Denied | Sight::NotOnList);
+        let is_hidden = matches!(self.sight, Visibility::Disabled | Visibility::Denied | Visibility::NotOnList);
         is_hidden && self.reads != Reads::Nothing
     }
 
     /// Returns whether the host does not find a skill that the agent may see.
     #[must_use]
     pub fn lacks(&self) -> bool {
-        self.sight == Sight::Seen && self.reads == Reads::Nothing
+        self.sight == Visibility::Seen && self.reads == Reads::Nothing
     }
 }
 
@@ -116,8 +116,8 @@ impl<'a> Views<'a> {
     /// Links and the skill's own folder cost one metadata access. Any other folder in their place is read. A folder
     /// that cannot be read as a skill counts as other content.
     #[must_use]
-    pub fn effective(&self, host: &Host, listed: &Listed) -> AgentView {
-        let sight = listed.sight(self.settings, host.id);
+    pub fn effective(&self, host: &Host, listed: &ListedSkill) -> AgentView {
+        let sight = listed.visibility(self.settings, host.id);
         let found = listed.path.as_deref().and_then(|own| self.found(host, listed, own));
         match found {
             Some((reads, path, scope)) => AgentView { sight, reads, path: Some(path), scope: Some(scope) },
@@ -127,7 +127,7 @@ impl<'a> Views<'a> {
 
     /// Finds the content at the nearest of the host's levels that has the name. Within one level, differing content
     /// takes precedence, since the host may read either.
-    fn found(&self, host: &Host, listed: &Listed, own: &Path) -> Option<(Reads, PathBuf, Scope)> {
+    fn found(&self, host: &Host, listed: &ListedSkill, own: &Path) -> Option<(Reads, PathBuf, Scope)> {
         for level in &host.levels {
             let mut served = None;
             for folder in &level.folders {
@@ -147,12 +147,12 @@ impl<'a> Views<'a> {
 
     /// Returns the resolved path of the skill that a host finds in one of its folders. Skills in subfolders count, as
     /// in `skills/group/name`.
-    fn real(&self, host: &Host, listed: &Listed, own: &Path, folder: &Path) -> Option<PathBuf> {
+    fn real(&self, host: &Host, listed: &ListedSkill, own: &Path, folder: &Path) -> Option<PathBuf> {
         let found = self.folders.find(folder, listed.name.as_str(), own, host.follows_links);
         found.or_else(|| own.starts_with(folder).then(|| own.to_owned()))
     }
 
-    fn compare(&self, listed: &Listed, own: &Path, real: &Path) -> Reads {
+    fn compare(&self, listed: &ListedSkill, own: &Path, real: &Path) -> Reads {
         if real == own {
             return match (listed.missing, listed.held()) {
                 (true, _) => Reads::Nothing,
@@ -170,7 +170,7 @@ impl<'a> Views<'a> {
         reads
     }
 
-    fn read_and_compare(&self, listed: &Listed, real: &Path) -> Reads {
+    fn read_and_compare(&self, listed: &ListedSkill, real: &Path) -> Reads {
         let found = match read_folder(real) {
             Ok(found) if found.skill_md().is_none() => return Reads::Nothing,
             Ok(found) => found,

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use crate::{listed::Listed, search::search};
+use crate::{listed_skill::ListedSkill, search::search};
 
 /// Estimated bytes per token, independent of any model's vocabulary.
 const BYTES_PER_TOKEN: usize = 4;
@@ -22,21 +22,25 @@ pub struct Fit<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Fitted<'a> {
     /// Selected skills, in order.
-    pub skills: Vec<&'a Listed>,
+    pub skills: Vec<&'a ListedSkill>,
     /// Skills that exceed the budget.
-    pub left_out: Vec<&'a Listed>,
+    pub left_out: Vec<&'a ListedSkill>,
 }
 
 impl Fit<'_> {
     /// Selects skills by relevance to the task and then by use, up to the budget. Without a task and a budget, they
     /// keep their order. `bytes` returns the length of the list of given skills.
-    pub fn choose<'a>(&self, mut skills: Vec<&'a Listed>, bytes: impl Fn(&[&'a Listed]) -> usize) -> Fitted<'a> {
-        let used = |listed: &Listed| self.uses.get(listed.name.as_str()).copied().unwrap_or_default();
+    pub fn choose<'a>(
+        &self,
+        mut skills: Vec<&'a ListedSkill>,
+        bytes: impl Fn(&[&'a ListedSkill]) -> usize,
+    ) -> Fitted<'a> {
+        let used = |listed: &ListedSkill| self.uses.get(listed.name.as_str()).copied().unwrap_or_default();
         if let Some(task) = self.task {
             let hits = search(&skills, task, usize::MAX);
             let places: HashMap<&str, usize> =
                 hits.iter().enumerate().map(|(place, hit)| (hit.listed.name.as_str(), place)).collect();
-            let place = |listed: &Listed| places.get(listed.name.as_str()).copied().unwrap_or(usize::MAX);
+            let place = |listed: &ListedSkill| places.get(listed.name.as_str()).copied().unwrap_or(usize::MAX);
             skills.sort_by_cached_key(|listed| (place(listed), Reverse(used(listed))));
         } else if self.budget.is_some() {
             skills.sort_by_key(|listed| Reverse(used(listed)));
@@ -45,7 +49,7 @@ impl Fit<'_> {
         // Text around the skills, computed from lists that are not empty, since an empty list may have another text.
         let frame = skills.first().map_or(0, |one| (2 * bytes(&[*one])).saturating_sub(bytes(&[*one, *one])));
         let mut total = frame;
-        let fits = |listed: &&&'a Listed| {
+        let fits = |listed: &&&'a ListedSkill| {
             total += bytes(&[**listed]).saturating_sub(frame);
             total.div_ceil(BYTES_PER_TOKEN) <= budget
         };
@@ -61,11 +65,15 @@ mod tests {
 
     #[test]
     fn relevant_and_used_skills_come_first() {
-        let all =
-            [Listed::told("a", "Bakes bread."), Listed::told("b", "Fills forms."), Listed::told("c", "Cuts wood.")];
+        let all = [
+            ListedSkill::described("a", "Bakes bread."),
+            ListedSkill::described("b", "Fills forms."),
+            ListedSkill::described("c", "Cuts wood."),
+        ];
         let chosen = |fit: Fit<'_>| {
             let fitted = fit.choose(all.iter().collect(), |skills| 8 + 40 * skills.len());
-            let names = |skills: &[&Listed]| skills.iter().map(|listed| listed.name.to_string()).collect::<String>();
+            let names =
+                |skills: &[&ListedSkill]| skills.iter().map(|listed| listed.name.to_string()).collect::<String>();
             (names(&fitted.skills), names(&fitted.left_out))
         };
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());

@@ -14,7 +14,7 @@ const USER_FIRST: [&str; 1] = ["claude-code"];
 
 /// Location in which a host is started. It determines the host's folders.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct HostEnvironment<'a> {
     /// Root of the project. `None` outside projects.
     pub project: Option<&'a Path>,
     /// Current folder, in the project or elsewhere.
@@ -47,7 +47,7 @@ impl Host {
     /// Returns the host of an agent. In a project, it reads the folders of every level from the current folder up to
     /// the root, the nearest first. It always reads those of the user.
     #[must_use]
-    pub fn of(agent: &'static Agent, around: &Surroundings<'_>) -> Self {
+    pub fn of(agent: &'static Agent, around: &HostEnvironment<'_>) -> Self {
         let of_user = Level {
             scope: Scope::User,
             folders: agent.user_folders(around.user_home, |name| (around.variable)(name)).collect(),
@@ -78,7 +78,7 @@ impl Host {
 
     /// Returns the hosts with their own folder in the project, in the order of the agents' table.
     #[must_use]
-    pub fn of_project(around: &Surroundings<'_>) -> Vec<Self> {
+    pub fn of_project(around: &HostEnvironment<'_>) -> Vec<Self> {
         let Some(root) = around.project else { return Vec::new() };
         let has_own = |agent: &&Agent| own_folders(agent).any(|folder| is_dir(&root.join(folder)));
         agents().iter().filter(has_own).map(|agent| Self::of(agent, around)).collect()
@@ -86,7 +86,7 @@ impl Host {
 
     /// Returns the hosts with their own folder in the user's home.
     #[must_use]
-    pub fn of_user(around: &Surroundings<'_>) -> Vec<Self> {
+    pub fn of_user(around: &HostEnvironment<'_>) -> Vec<Self> {
         let has_own = |agent: &&Agent| {
             let folder = agent.user_folder(around.user_home, |name| (around.variable)(name));
             let parent = folder.as_deref().and_then(Path::parent);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn folders_are_searched_up_to_root() {
-        let around = Surroundings {
+        let around = HostEnvironment {
             project: Some(Path::new("/p")),
             cwd: Path::new("/p/a"),
             user_home: Path::new("/home/ann"),
@@ -169,7 +169,7 @@ mod tests {
             std::fs::create_dir_all(user_home.join(folder)).unwrap();
         }
         let around =
-            Surroundings { project: Some(&project), cwd: &project, user_home: &user_home, variable: &|_| None };
+            HostEnvironment { project: Some(&project), cwd: &project, user_home: &user_home, variable: &|_| None };
         assert_eq!(ids(&Host::of_project(&around)), ["opencode"]);
         assert_eq!(ids(&Host::of_user(&around)), ["codex"]);
         std::fs::create_dir_all(project.join(".claude")).unwrap();

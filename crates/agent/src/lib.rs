@@ -1,9 +1,9 @@
 //! View of agents on skills: which exist, how they are listed for a model, and which content is read.
 //!
-//! The principal type is [`Catalogue`], the skills of all [`Places`] by precedence. [`Settings`] and [`Permissions`]
+//! The principal type is [`Catalogue`], the skills of all [`SkillLocations`] by precedence. [`Settings`] and [`Permissions`]
 //! determine which of them an agent may see, [`Views::effective`] determines an agent's view of one skill,
 //! [`prompt`](prompt()) lists skills for a model, [`open`] returns the instructions of one skill, [`search()`] finds
-//! skills, and [`ToolPolicy`] determines the tools that the skills in use allow. [`Live`] caches a catalogue for a
+//! skills, and [`ToolPolicy`] determines the tools that the skills in use allow. [`CatalogueCache`] caches a catalogue for a
 //! server that answers many requests.
 //!
 //! Every text for a model is built here, and no content of a skill can break out of its element. Texts for terminals
@@ -11,45 +11,46 @@
 
 mod builtin;
 mod catalogue;
+mod catalogue_cache;
 pub mod decisions;
 mod effective;
 mod error;
 mod fit;
-mod given;
 mod host;
-mod listed;
-mod live;
+mod listed_skill;
 mod permission;
-mod places;
 mod prompt;
 mod read;
 mod safe_text;
 mod search;
 mod session;
 mod settings;
-mod sight;
+mod skill_content;
+mod skill_locations;
 mod storage;
 mod tool_policy;
+mod visibility;
 mod words;
 
 pub use builtin::Builtin;
 pub use catalogue::Catalogue;
+pub use catalogue_cache::{CatalogueCache, RECHECK_MILLIS};
 pub use effective::{AgentView, Reads, Views};
 pub use error::{AgentError, ask_hint};
 pub use fit::{Fit, Fitted};
-pub use given::Given;
-pub use host::{Host, Surroundings};
-pub use listed::Listed;
-pub use live::{Live, RECHECK_MILLIS};
-pub use permission::{Decision, Permission, Permissions, Subject, matches};
-pub use places::{Places, group_of};
-pub use prompt::{FORMS, Form, Look, evolution_advice, prompt};
+pub use host::{Host, HostEnvironment};
+pub use listed_skill::ListedSkill;
+pub use permission::{Permission, PermissionDecision, Permissions, Subject, matches};
+pub use prompt::{FORMS, Form, ListOptions, evolution_advice, prompt};
 pub use read::{
-    FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, open_in_run, read_file, read_file_in_run,
+    FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, SkillSelector, declared, open, open_in_run, read_file,
+    read_file_in_run,
 };
-pub use safe_text::{begins_frame, escape, is_misleading, told};
+pub use safe_text::{begins_frame, escape, is_misleading, single_line};
 pub use search::{Hit, search};
 pub use session::Session;
 pub use settings::{Settings, SettingsError, Tables};
-pub use sight::Sight;
+pub use skill_content::SkillContent;
+pub use skill_locations::{SkillLocations, group_of};
 pub use tool_policy::{AllowedTool, Declared, ToolPolicy};
+pub use visibility::Visibility;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Decision on a skill or tool, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum PermissionDecision {
     /// The agent may use it.
     #[default]
     Allow,
@@ -32,7 +32,7 @@ pub struct Permission {
     /// Subject, by a name pattern.
     pub subject: Subject,
     /// Decision on matching requests.
-    pub decision: Decision,
+    pub decision: PermissionDecision,
 }
 
 /// Ordered rules, of which the last match applies. By default, skills are allowed.
@@ -53,7 +53,7 @@ impl Permissions {
 
     /// Returns the decision on a skill, by its bare name and, if it was installed, `owner/name`.
     #[must_use]
-    pub fn skill(&self, agent: &str, name: &str, qualified: Option<&str>) -> Decision {
+    pub fn skill(&self, agent: &str, name: &str, qualified: Option<&str>) -> PermissionDecision {
         let is_meant = |subject: &Subject| match subject {
             Subject::Skill(pattern) => matches(pattern, name) || qualified.is_some_and(|name| matches(pattern, name)),
             Subject::Tool(_) => false,
@@ -69,12 +69,16 @@ impl Permissions {
 
     /// Returns the decision on a tool of skillhub.
     #[must_use]
-    pub fn tool(&self, agent: &str, tool: &str) -> Decision {
+    pub fn tool(&self, agent: &str, tool: &str) -> PermissionDecision {
         let is_meant = |subject: &Subject| matches!(subject, Subject::Tool(pattern) if matches(pattern, tool));
-        self.last(agent, is_meant).unwrap_or(if ASKED.contains(&tool) { Decision::Ask } else { Decision::Allow })
+        self.last(agent, is_meant).unwrap_or(if ASKED.contains(&tool) {
+            PermissionDecision::Ask
+        } else {
+            PermissionDecision::Allow
+        })
     }
 
-    fn last(&self, agent: &str, is_meant: impl Fn(&Subject) -> bool) -> Option<Decision> {
+    fn last(&self, agent: &str, is_meant: impl Fn(&Subject) -> bool) -> Option<PermissionDecision> {
         let mut rules = self.rules.iter().rev();
         rules.find(|rule| matches(&rule.agent, agent) && is_meant(&rule.subject)).map(|rule| rule.decision)
     }
@@ -132,17 +136,17 @@ mod tests {
             decision,
         };
         let permissions = Permissions::new(vec![
-            rule("*", "internal-*", Decision::Deny),
-            rule("codex", "internal-*", Decision::Ask),
-            rule("*", "internal-public", Decision::Allow),
-            rule("*", "acme/*", Decision::Deny),
+            rule("*", "internal-*", PermissionDecision::Deny),
+            rule("codex", "internal-*", PermissionDecision::Ask),
+            rule("*", "internal-public", PermissionDecision::Allow),
+            rule("*", "acme/*", PermissionDecision::Deny),
         ]);
-        assert_eq!(permissions.skill("claude-code", "internal-a", None), Decision::Deny);
-        assert_eq!(permissions.skill("codex", "internal-a", None), Decision::Ask);
-        assert_eq!(permissions.skill("codex", "internal-public", None), Decision::Allow);
-        assert_eq!(permissions.skill("codex", "pdf", Some("acme/pdf")), Decision::Deny);
-        assert_eq!(permissions.skill("codex", "pdf", None), Decision::Allow);
-        assert_eq!(permissions.tool("codex", "install_skill"), Decision::Ask);
-        assert_eq!(permissions.tool("codex", "read_skill"), Decision::Allow);
+        assert_eq!(permissions.skill("claude-code", "internal-a", None), PermissionDecision::Deny);
+        assert_eq!(permissions.skill("codex", "internal-a", None), PermissionDecision::Ask);
+        assert_eq!(permissions.skill("codex", "internal-public", None), PermissionDecision::Allow);
+        assert_eq!(permissions.skill("codex", "pdf", Some("acme/pdf")), PermissionDecision::Deny);
+        assert_eq!(permissions.skill("codex", "pdf", None), PermissionDecision::Allow);
+        assert_eq!(permissions.tool("codex", "install_skill"), PermissionDecision::Ask);
+        assert_eq!(permissions.tool("codex", "read_skill"), PermissionDecision::Allow);
     }
 }

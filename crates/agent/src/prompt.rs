@@ -10,7 +10,7 @@ use std::path::Path;
 
 pub(crate) use tree::Tree;
 
-use crate::{listed::Listed, safe_text::one_line, settings::Settings};
+use crate::{listed_skill::ListedSkill, safe_text::one_line, settings::Settings};
 
 /// All forms of the list. The form of another system is a separate module, connected only by its entry here.
 pub const FORMS: &[Form] = &[Form::XML, spring::MARKDOWN, deerflow::DEERFLOW, opencode::OPENCODE, Form::NAMES];
@@ -27,7 +27,7 @@ pub struct Form {
     /// Layout of skills in a container, if the form shows it.
     tree: Option<Tree>,
     /// Formats the skills, given those that did not fit.
-    write: fn(&[&Listed], &[&Listed], Look<'_>) -> String,
+    write: fn(&[&ListedSkill], &[&ListedSkill], ListOptions<'_>) -> String,
 }
 
 impl Form {
@@ -63,18 +63,18 @@ pub(crate) fn trees() -> impl Iterator<Item = Tree> {
     FORMS.iter().filter_map(|form| form.tree)
 }
 
-impl<'a> Look<'a> {
+impl<'a> ListOptions<'a> {
     /// Returns the form for an agent, with advice on changing skills if the form has it and the agent may.
     #[must_use]
     pub fn for_agent(form: Form, settings: &'a Settings, agent: &str) -> Self {
-        let evolution = form.tells_of_evolution && settings.tells_of_evolution(agent);
+        let evolution = form.tells_of_evolution && settings.mentions_evolution(agent);
         Self { container_path: settings.container_path.as_deref(), evolution, ..Self::of(form) }
     }
 }
 
 /// Options for formatting a list.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct ListOptions<'a> {
     /// Form of the list.
     pub form: Form,
     /// Root of the skills for an agent in a container, for forms that show it.
@@ -85,7 +85,7 @@ pub struct Look<'a> {
     pub evolution: bool,
 }
 
-impl<'a> Look<'a> {
+impl<'a> ListOptions<'a> {
     /// Returns the default options for a form.
     #[must_use]
     pub fn of(form: Form) -> Self {
@@ -93,7 +93,7 @@ impl<'a> Look<'a> {
     }
 
     /// Returns the absolute path of a skill's folder, or the resource URI of a built-in skill without one.
-    fn folder(&self, listed: &Listed) -> String {
+    fn folder(&self, listed: &ListedSkill) -> String {
         let name = listed.name.as_str();
         match (&listed.path, self.builtin) {
             (Some(path), _) => path.to_string_lossy().into_owned(),
@@ -104,14 +104,14 @@ impl<'a> Look<'a> {
 
     /// Returns the location of the `SKILL.md` in that folder.
     #[must_use]
-    pub fn location(&self, listed: &Listed) -> String {
+    pub fn location(&self, listed: &ListedSkill) -> String {
         self.folder(listed) + "/SKILL.md"
     }
 }
 
 /// Formats the list of `skills`. `left_out` are those that did not fit.
 #[must_use]
-pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
+pub fn prompt(skills: &[&ListedSkill], left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let mut text = (look.form.write)(skills, left_out, look);
     text.push_str(&rest(left_out));
     if look.evolution {
@@ -121,7 +121,7 @@ pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> Strin
 }
 
 /// Returns the sentence about the skills that did not fit.
-fn rest(left_out: &[&Listed]) -> String {
+fn rest(left_out: &[&ListedSkill]) -> String {
     if left_out.is_empty() {
         return String::new();
     }

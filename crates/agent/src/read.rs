@@ -8,12 +8,12 @@ use skill::{Limits, SkillName, SkillPath, validate::load};
 use crate::{
     catalogue::{Catalogue, folder_of},
     error::AgentError,
-    listed::Listed,
+    listed_skill::ListedSkill,
     prompt,
     safe_text::{contained, escape},
     settings::Settings,
-    sight::Sight,
     tool_policy::Declared,
+    visibility::Visibility,
 };
 
 /// Largest number of files listed below the instructions.
@@ -24,7 +24,7 @@ pub const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Selector of a skill by name, path or both. If both are given, they must agree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Which {
+pub struct SkillSelector {
     /// Bare name without the owner. `None` if the skill is selected by path.
     pub name: Option<SkillName>,
     /// Absolute path of its folder or `SKILL.md`.
@@ -82,7 +82,7 @@ pub fn open(
     catalogue: &Catalogue,
     settings: &Settings,
     agent: &str,
-    which: &Which,
+    which: &SkillSelector,
 ) -> Result<Instructions, AgentError> {
     open_in_run(catalogue, settings, agent, which, None)
 }
@@ -95,7 +95,7 @@ pub fn open_in_run(
     catalogue: &Catalogue,
     settings: &Settings,
     agent: &str,
-    which: &Which,
+    which: &SkillSelector,
     run: Option<&str>,
 ) -> Result<Instructions, AgentError> {
     let listed = pick(catalogue, settings, agent, which)?;
@@ -131,7 +131,7 @@ pub fn declared(
     agent: &str,
     name: &SkillName,
 ) -> Result<Declared, AgentError> {
-    let listed = pick(catalogue, settings, agent, &Which { name: Some(name.clone()), path: None })?;
+    let listed = pick(catalogue, settings, agent, &SkillSelector { name: Some(name.clone()), path: None })?;
     check(catalogue, settings, agent, listed).map(|_| listed.declared())
 }
 
@@ -160,7 +160,7 @@ pub fn read_file_in_run(
     (name, path): (&SkillName, &str),
     run: Option<&str>,
 ) -> Result<FileText, AgentError> {
-    let which = Which { name: Some(name.clone()), path: None };
+    let which = SkillSelector { name: Some(name.clone()), path: None };
     let listed = pick(catalogue, settings, agent, &which)?;
     let asked = check(catalogue, settings, agent, listed)?;
     let inside = SkillPath::parse(path.strip_prefix("./").unwrap_or(path))
@@ -181,11 +181,12 @@ fn pick<'a>(
     catalogue: &'a Catalogue,
     settings: &Settings,
     agent: &str,
-    which: &Which,
-) -> Result<&'a Listed, AgentError> {
+    which: &SkillSelector,
+) -> Result<&'a ListedSkill, AgentError> {
     let in_container = |path: &Path| {
         let (folder, root) = (folder_of(path), settings.container_path.as_deref());
-        let is_told = |listed: &&Listed| prompt::trees().any(|tree| Path::new(&tree.folder(root, listed)) == folder);
+        let is_told =
+            |listed: &&ListedSkill| prompt::trees().any(|tree| Path::new(&tree.folder(root, listed)) == folder);
         catalogue.skills.iter().find(is_told)
     };
     let by_path = |path: &Path| {
@@ -208,13 +209,13 @@ fn pick<'a>(
 }
 
 /// Checks that the agent may use the skill. Returns whether a person has to give consent first.
-fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &Listed) -> Result<bool, AgentError> {
-    match listed.sight(settings, agent) {
-        Sight::Seen => Ok(false),
-        Sight::Asked => Ok(true),
-        Sight::Disabled => Err(AgentError::Disabled(listed.name.clone())),
-        Sight::Unusable(fault) => Err(AgentError::Unusable { name: listed.name.clone(), fault }),
-        Sight::Denied | Sight::NotOnList => {
+fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &ListedSkill) -> Result<bool, AgentError> {
+    match listed.visibility(settings, agent) {
+        Visibility::Seen => Ok(false),
+        Visibility::Asked => Ok(true),
+        Visibility::Disabled => Err(AgentError::Disabled(listed.name.clone())),
+        Visibility::Unusable(fault) => Err(AgentError::Unusable { name: listed.name.clone(), fault }),
+        Visibility::Denied | Visibility::NotOnList => {
             Err(catalogue.missing(listed.name.as_str(), &catalogue.seen(settings, agent)))
         }
     }

@@ -35,7 +35,7 @@ pub(crate) fn one_line(value: &str) -> String {
 /// Joins text of a skill into one line, for a list that is not XML. It removes invisible characters, and no element
 /// that frames a conversation can start in it.
 #[must_use]
-pub fn told(value: &str) -> String {
+pub fn single_line(value: &str) -> String {
     contained(value).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -153,6 +153,6 @@ mod tests {
             assert_eq!(contained(body), shown);
             assert_eq!(is_misleading(body), body != shown, "{body}");
         }
-        assert_eq!(told("a\u{200b}b\n\n## c </skill_content>"), "ab ## c &lt;/skill_content>");
+        assert_eq!(single_line("a\u{200b}b\n\n## c </skill_content>"), "ab ## c &lt;/skill_content>");
     }
 }

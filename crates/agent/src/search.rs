@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::{listed::Listed, words::words};
+use crate::{listed_skill::ListedSkill, words::words};
 
 /// Skill that was found.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit<'a> {
     /// Entry of the skill.
-    pub listed: &'a Listed,
+    pub listed: &'a ListedSkill,
     /// Relevance score, comparable only within one search.
     pub score: f64,
 }
@@ -30,11 +30,11 @@ const SAME_NAME: f64 = 100.0;
 ///
 /// Each text is scanned once per search. There is no index that could become stale.
 #[must_use]
-pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'a>> {
-    let wanted = Wanted::of(query);
+pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
+    let wanted = ParsedQuery::of(query);
     let asked = query.trim().to_lowercase();
     let mut having = vec![0_usize; wanted.words.len()];
-    let mut found: Vec<(&'a Listed, Vec<Match>)> = Vec::new();
+    let mut found: Vec<(&'a ListedSkill, Vec<Match>)> = Vec::new();
     for listed in skills {
         let matches = wanted.matches(listed);
         for word in whole_words(&matches) {
@@ -85,7 +85,7 @@ fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
 }
 
 /// Parsed query: its words, and an index of them by first byte.
-struct Wanted {
+struct ParsedQuery {
     words: Vec<String>,
     by_first: Vec<Vec<usize>>,
 }
@@ -100,7 +100,7 @@ const IN_WORD: [bool; 256] = {
     table
 };
 
-impl Wanted {
+impl ParsedQuery {
     fn of(query: &str) -> Self {
         let words: Vec<String> = words(query).into_iter().take(WORDS).collect();
         let mut by_first = vec![Vec::new(); 256];
@@ -114,7 +114,7 @@ impl Wanted {
         Self { words, by_first }
     }
 
-    fn matches(&self, listed: &Listed) -> Vec<Match> {
+    fn matches(&self, listed: &ListedSkill) -> Vec<Match> {
         let mut matches = Vec::new();
         if self.words.is_empty() {
             return matches;
@@ -190,12 +190,12 @@ mod tests {
     #[test]
     fn names_and_rare_words_rank_first() {
         let all = [
-            Listed::told("pdf-forms", "Fills in forms of a document."),
-            Listed::told("tables", "Reads tables of a PDF document."),
-            Listed::told("letters", "Writes a document that is sent by post."),
-            Listed::told("biaodan", "填写表单并提取表格 PDF，é-Mail"),
+            ListedSkill::described("pdf-forms", "Fills in forms of a document."),
+            ListedSkill::described("tables", "Reads tables of a PDF document."),
+            ListedSkill::described("letters", "Writes a document that is sent by post."),
+            ListedSkill::described("biaodan", "填写表单并提取表格 PDF，é-Mail"),
         ];
-        let all: Vec<&Listed> = all.iter().collect();
+        let all: Vec<&ListedSkill> = all.iter().collect();
         let found = |query| search(&all, query, 9).iter().map(|hit| hit.listed.name.to_string()).collect::<Vec<_>>();
         assert_eq!(found("pdf"), ["pdf-forms", "biaodan", "tables"]);
         assert_eq!(found("document post"), ["letters", "pdf-forms", "tables"]);
@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn repeated_word_counts_once_per_field() {
-        let [once, often] = [Listed::told("a", "Table."), Listed::told("b", "Table, table, tables and a TABLE.")];
+        let [once, often] =
+            [ListedSkill::described("a", "Table."), ListedSkill::described("b", "Table, table, tables and a TABLE.")];
         let all = [&once, &often];
         let hits = search(&all, "table", 9);
         assert_eq!(hits[0].score, hits[1].score);

@@ -7,7 +7,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 use toml::Table;
 
-use crate::permission::{Decision, Permission, Permissions, Subject, matches};
+use crate::permission::{Permission, PermissionDecision, Permissions, Subject, matches};
 
 /// Parts of the user's configuration that concern agents.
 ///
@@ -123,7 +123,7 @@ struct PermissionTable {
     agent: Option<String>,
     skill: Option<String>,
     tool: Option<String>,
-    decision: Decision,
+    decision: PermissionDecision,
 }
 
 impl Default for Settings {
@@ -161,7 +161,7 @@ impl Settings {
 
     /// Returns whether an agent may change skills and gets advice on when to do so.
     #[must_use]
-    pub fn tells_of_evolution(&self, agent: &str) -> bool {
+    pub fn mentions_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
@@ -232,12 +232,12 @@ mod tests {
              [[permissions]]\nskill = 'x'\ndecision = 'deny'\n",
         )
         .unwrap();
-        assert!(read.tells_of_evolution("codex") && !read.tells_of_evolution("other"));
+        assert!(read.mentions_evolution("codex") && !read.mentions_evolution("other"));
         assert!(read.is_on_list("codex", "pdf-a", None) && !read.is_on_list("codex", "x", None));
         assert!(read.is_on_list("other", "x", None));
-        assert_eq!(read.permissions.skill("other", "x", None), Decision::Deny);
-        assert!(read.lets_see("codex", "pdf-a", None) && !read.lets_see("codex", "other", None));
-        assert!(read.lets_see("other", "other", None) && !read.lets_see("other", "x", None));
+        assert_eq!(read.permissions.skill("other", "x", None), PermissionDecision::Deny);
+        assert!(read.grants_visibility("codex", "pdf-a", None) && !read.grants_visibility("codex", "other", None));
+        assert!(read.grants_visibility("other", "other", None) && !read.grants_visibility("other", "x", None));
         for (text, table) in [
             ("[agent]\nalways = []", "[agent]"),
             ("[agents.codex]\nskills = 'a'", "[agents.codex]"),

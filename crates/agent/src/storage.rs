@@ -4,20 +4,20 @@ use library::{Library, LibraryError, State};
 
 use crate::{
     builtin::Builtin,
-    listed::{Listed, listed, of_builtin},
-    places::Access,
+    listed_skill::{ListedSkill, listed, of_builtin},
+    skill_locations::Access,
 };
 
 /// Source of skills, such as a folder.
 pub(crate) trait SkillStorage {
     /// Finds the skills and parses them. A folder without a valid name or path is not a skill.
-    fn find(&self) -> Result<Vec<Listed>, LibraryError>;
+    fn find(&self) -> Result<Vec<ListedSkill>, LibraryError>;
 
     /// Returns the enabled states, which are stored separately from the files.
     fn states(&self) -> Result<State, LibraryError>;
 
     /// Finds the skills, and merges their enabled states.
-    fn load(&self) -> Result<Vec<Listed>, LibraryError> {
+    fn load(&self) -> Result<Vec<ListedSkill>, LibraryError> {
         let (states, mut found) = (self.states()?, self.find()?);
         found.iter_mut().for_each(|skill| skill.enabled = states.of(&skill.name).enabled);
         Ok(found)
@@ -35,9 +35,9 @@ pub(crate) struct LocalStorage<'a> {
 }
 
 impl SkillStorage for LocalStorage<'_> {
-    fn find(&self) -> Result<Vec<Listed>, LibraryError> {
-        let glances = self.access.glances(self.library)?.into_iter();
-        let mut found: Vec<Listed> = glances.map(|glance| listed(self.library, self.place, glance)).collect();
+    fn find(&self) -> Result<Vec<ListedSkill>, LibraryError> {
+        let glances = self.access.summaries(self.library)?.into_iter();
+        let mut found: Vec<ListedSkill> = glances.map(|glance| listed(self.library, self.place, glance)).collect();
         found.iter_mut().for_each(|skill| skill.found_elsewhere = !self.is_own);
         Ok(found)
     }
@@ -55,7 +55,7 @@ pub(crate) struct ReadOnlyStorage<'a> {
 }
 
 impl SkillStorage for ReadOnlyStorage<'_> {
-    fn find(&self) -> Result<Vec<Listed>, LibraryError> {
+    fn find(&self) -> Result<Vec<ListedSkill>, LibraryError> {
         Ok(self.skills.iter().cloned().map(of_builtin).collect())
     }
 

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use agent::{Live, Places, RECHECK_MILLIS};
+use agent::{CatalogueCache, RECHECK_MILLIS, SkillLocations};
 use jiff::Timestamp;
 use library::{Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Scope, Stamp};
 use scan::{Baseline, clear};
@@ -18,7 +18,7 @@ fn put(library: &Path, name: &str, description: &str) {
     fs::write(library.join(name).join("SKILL.md"), text(name, description)).unwrap();
 }
 
-fn descriptions(live: &Live) -> Vec<String> {
+fn descriptions(live: &CatalogueCache) -> Vec<String> {
     live.with(|catalogue| catalogue.visible().map(|listed| listed.description.clone()).collect()).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn stamp() -> Stamp {
 }
 
 /// Commits a change as another process would, through a separately opened library.
-fn commit(places: &Places, name: &str, description: &str) {
+fn commit(places: &SkillLocations, name: &str, description: &str) {
     let mut library = Library::open(&places.libraries[0].0, Scope::User, &places.home, &places.storage).unwrap();
     let skill = SkillName::parse(name).unwrap();
     let base = library.head(&skill).unwrap().map(|head| head.id);
@@ -46,7 +46,7 @@ fn own_changes_appear_at_once() {
     let (own, other) = (temp.path().join("skills"), temp.path().join("claude"));
     put(&own, "first", "one");
     put(&other, "strange", "elsewhere");
-    let places = Places {
+    let places = SkillLocations {
         home,
         storage: "git".to_owned(),
         libraries: vec![(own.clone(), Scope::User)],
@@ -54,7 +54,7 @@ fn own_changes_appear_at_once() {
         project: None,
         inner: false,
     };
-    let live = Live::new(places.clone(), Vec::new());
+    let live = CatalogueCache::new(places.clone(), Vec::new());
     assert_eq!(descriptions(&live), ["one", "elsewhere"]);
     for change in 0..20 {
         commit(&places, "second", &format!("change {change}"));

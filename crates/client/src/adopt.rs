@@ -10,8 +10,8 @@ use std::{
 };
 
 use library::{
-    Action, Before, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError,
-    LinkChanges, LinkPlan, NewRevision, Permit, Plans, RevisionId, Stamp, StorageError, WholeChange,
+    Action, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError, LinkChanges,
+    LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
     folder::{self, FolderError, Leftovers},
     interrupt::Section,
 };
@@ -27,8 +27,8 @@ use folders::{Expanded, expand};
 use crate::{
     accept::{Accept, BlockedSkill},
     agent_folders::{AgentFolder, AgentFolders},
+    discovery::skill_md_of,
     failure::details,
-    found::skill_md_of,
     install::{Linking, paths_of},
     placed::RELINK,
     tracked::TrackedFolders,
@@ -300,7 +300,7 @@ fn commit_all(
     let links = commits.iter().filter_map(|(skill, ..)| Some((skill.clone(), plans.get(skill)?.clone()))).collect();
     let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
         let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
-        let before = Some(Before { in_place, ..Before::default() });
+        let before = Some(StateBefore { in_place, ..StateBefore::default() });
         Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
     });
     Ok(library.commit_planned(commits.collect(), Vec::new(), Plans { links, lock_lines: None })?)
@@ -379,7 +379,7 @@ impl AdoptRequest<'_> {
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
 fn permit_adopting(name: &SkillName, (files, verdict): (&Bundle, Verdict), permit: &Permit<'_>) -> Result<(), Denied> {
-    permit(&WholeChange {
+    permit(&SkillChange {
         skill: name,
         action: Action::Adopt,
         origin: None,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use cap_std::fs::Dir;
-use library::{Durability, Home, PlaceError, ensure_dir, interrupt, open_dir, write_atomically};
+use library::{Durability, Home, PathAccessError, ensure_dir, interrupt, open_dir, write_atomically};
 use skill::failure::{Fails, Failure};
 use skill::{Digest, Limits, archive::Archive};
 use thiserror::Error;
@@ -51,7 +51,7 @@ pub struct CacheCheck {
 pub enum CacheError {
     /// The folder of the cache or home is unusable.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] PathAccessError),
     /// An I/O operation failed.
     #[error("cannot use the cache {}: {source}", path.display())]
     Io {

@@ -7,7 +7,7 @@ use std::{cell::Cell, ffi::OsStr, io, path::Path, process::Command, time::Durati
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::interrupt::{self, Interrupted};
-use process::{Ended, Membership, Order, child};
+use process::{BoundedCommand, ExitReason, Membership, child};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -146,7 +146,8 @@ pub(crate) fn run(
     limit: u64,
 ) -> Result<String, ProgramError> {
     let (output_bytes, membership) = (Some(MOST_WORDS), Membership::Ours);
-    let order = Order { input, output_bytes, grace: GRACE, membership, ..Order::new(command, TIME_LIMIT) };
+    let order =
+        BoundedCommand { input, output_bytes, grace: GRACE, membership, ..BoundedCommand::new(command, TIME_LIMIT) };
     let is_over = || bytes_in(folder) > limit;
     let rounds = Cell::new(0u32);
     let must_stop = || {
@@ -159,13 +160,13 @@ pub(crate) fn run(
     })?;
     let too_much = |limit| ProgramError::TooMuch { url: url.to_owned(), limit };
     match done.ended {
-        Ended::Stopped if interrupt::is_raised() => Err(Interrupted.into()),
-        Ended::TimedOut => Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
-        Ended::TooMuchOutput => Err(too_much(MOST_WORDS as u64)),
-        Ended::Stopped => Err(too_much(limit)),
-        Ended::Exited if is_over() => Err(too_much(limit)),
-        Ended::Exited if done.exit == Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        Ended::Exited => {
+        ExitReason::Stopped if interrupt::is_raised() => Err(Interrupted.into()),
+        ExitReason::TimedOut => Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
+        ExitReason::TooMuchOutput => Err(too_much(MOST_WORDS as u64)),
+        ExitReason::Stopped => Err(too_much(limit)),
+        ExitReason::Exited if is_over() => Err(too_much(limit)),
+        ExitReason::Exited if done.exit == Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        ExitReason::Exited => {
             let message = last_words(&String::from_utf8_lossy(&[done.stdout, done.stderr].concat()));
             Err(ProgramError::Failed { message })
         }

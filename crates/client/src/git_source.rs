@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::{
     cache::{Cache, CacheError},
-    found::{DEEPEST, Found},
+    discovery::{DEEPEST, DiscoveredSkill},
     git::{self, ProgramError},
     spec::GitSpec,
 };
@@ -134,7 +134,7 @@ impl Repository {
     }
 
     /// Finds the skills in and below a folder, with their paths. Nested skills are included.
-    pub fn skills(&self, below: Option<&SkillPath>) -> Result<Vec<Found>, GitError> {
+    pub fn skills(&self, below: Option<&SkillPath>) -> Result<Vec<DiscoveredSkill>, GitError> {
         let Some(tree) = self.tree(below.map_or("", SkillPath::as_str))? else { return Ok(Vec::new()) };
         let base = below.map(ToString::to_string).unwrap_or_default();
         let mut folders = Vec::new();
@@ -158,7 +158,7 @@ impl Repository {
         let mut found = Vec::new();
         for (folder, id) in folders {
             if self.repo.odb()?.read_header(id).is_ok_and(|(size, _)| size as u64 <= limit) {
-                found.push(Found::new(folder, self.repo.find_blob(id)?.content()));
+                found.push(DiscoveredSkill::new(folder, self.repo.find_blob(id)?.content()));
             }
         }
         Ok(found)

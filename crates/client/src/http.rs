@@ -189,7 +189,7 @@ pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
 
 /// Parts of an HTTP request besides the URL.
 #[derive(Debug, Default)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct HttpRequest<'a> {
     /// HTTP method; empty for `GET`.
     pub method: &'a str,
     /// Bearer token, sent as the `Authorization` header.
@@ -202,7 +202,7 @@ pub(crate) struct Ask<'a> {
 
 /// Response to a request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     /// HTTP status of the response.
     pub status: u16,
     /// Body, complete and within the limit.
@@ -212,7 +212,7 @@ pub(crate) struct Answer {
 /// Sends a request and returns the response whatever its status, with a body of at most `limit` bytes. Redirects are
 /// not followed, because the token is meant for this URL. Without TLS, a token is sent only to loopback addresses,
 /// unless the chosen [`Transport`] allows more.
-pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpError> {
+pub(crate) fn ask(url: &str, ask: &HttpRequest<'_>, limit: u64) -> Result<HttpResponse, HttpError> {
     let invalid =
         |error: &dyn std::fmt::Display| HttpError::Unreached { url: url.to_owned(), message: error.to_string() };
     let mut request =
@@ -230,7 +230,7 @@ pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpEr
     let request = request.body(ask.body.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec()));
     let request = request.map_err(|error| invalid(&error))?;
     let answer = agent(url)?.run(request).map_err(|error| unreached(url, &error))?;
-    Ok(Answer { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
+    Ok(HttpResponse { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
 }
 
 /// Checks that a token may be sent to a URL.

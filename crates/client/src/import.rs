@@ -15,11 +15,11 @@ use skill::{Bundle, Limits, SkillName, SkillPath, archive};
 
 use crate::{
     cache::Cache,
+    discovery::{Pick, skill_md_of},
     foreign::{ForeignEntry, ForeignLock, ForeignSource, ForeignTool},
-    found::{Pick, skill_md_of},
     install::{
-        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Taken, fetch,
-        version_of,
+        Batch, Candidate, FetchItem, ImportedFolder, InstallError, InstallRequest, InstallStatus, Installed, Installer,
+        fetch, version_of,
     },
     lock_file::LockFile,
     spec::Spec,
@@ -105,8 +105,8 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
-        let sources: Vec<Order> = sources.collect();
-        self.ahead.bring(self.home, self.registries, &sources, (request, &lock), self.progress);
+        let sources: Vec<FetchItem> = sources.collect();
+        self.prefetch.fetch(self.home, self.registries, &sources, (request, &lock), self.progress);
         let mut taken: Vec<(SkillName, String)> = Vec::new();
         for (foreign, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
             let mut row = Imported::of(foreign, entry);
@@ -183,7 +183,7 @@ impl Installer<'_> {
             ));
         }
         notes.extend(release.warnings.iter().cloned());
-        let taken = Some(Taken { named_in: lock.path.clone(), files });
+        let taken = Some(ImportedFolder { named_in: lock.path.clone(), files });
         let origin = Origin { name: name.to_string(), ..release.origin.clone() };
         Ok(Plan::Take(Box::new(Candidate { name, origin, warnings: notes, taken, ..release })))
     }
@@ -278,7 +278,7 @@ impl Installer<'_> {
             name: name.to_string(),
             version: entry.version.clone().or_else(|| version_of(files)),
             commit: None,
-            digest: if is_known { files.digest().to_string() } else { entry.recorded.in_place_of_digest() },
+            digest: if is_known { files.digest().to_string() } else { entry.recorded.digest_placeholder() },
         };
         let candidate = Candidate {
             name: name.clone(),
@@ -368,10 +368,10 @@ impl Imported {
 }
 
 /// Returns the order that fetches from a source, if its kind can be fetched.
-fn order_of(source: &ForeignSource) -> Option<Order> {
+fn order_of(source: &ForeignSource) -> Option<FetchItem> {
     match source {
-        ForeignSource::Git(git) => Some(Order::Spec(Spec::Git((**git).clone()))),
-        ForeignSource::Folder(path) => Some(Order::Spec(Spec::Folder(path.display().to_string()))),
+        ForeignSource::Git(git) => Some(FetchItem::Spec(Spec::Git((**git).clone()))),
+        ForeignSource::Folder(path) => Some(FetchItem::Spec(Spec::Folder(path.display().to_string()))),
         ForeignSource::Other { .. } => None,
     }
 }

@@ -4,20 +4,20 @@
 //! committed to the library in one commit. The commit also updates links, copies and the lock file ([`place`]).
 
 mod accepting;
-mod ahead;
 mod candidate;
 mod error;
 mod evidence;
+mod fetch_item;
 mod installed;
+mod linking;
 mod merging;
-mod naming;
-mod order;
-mod place;
 mod plan;
 mod planned;
+mod prefetch;
 mod prepare;
 mod requirements;
 mod signer;
+mod skill_name;
 mod source;
 mod uploads;
 
@@ -29,19 +29,19 @@ use library::{
 };
 use skill::{SkillName, diff};
 
-pub use ahead::{Ahead, Progress};
-pub(crate) use candidate::{Candidate, Taken};
+pub(crate) use candidate::{Candidate, ImportedFolder};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
 pub use evidence::Outcomes;
+pub(crate) use fetch_item::FetchItem;
+use fetch_item::orders;
 pub use installed::{InstallStatus, Installed};
+pub use linking::Hides;
+pub(crate) use linking::{Linked, Linking, paths_of};
 pub use merging::Choice;
-pub(crate) use order::Order;
-use order::orders;
-pub use place::Hides;
-pub(crate) use place::{Linked, Linking, paths_of};
 pub(crate) use planned::check_usable;
-use planned::{Planned, Step};
+use planned::{PlannedChange, PlannedSkill};
+pub use prefetch::{Prefetch, Progress};
 use prepare::Prepared;
 use requirements::{Item, items};
 pub(crate) use requirements::{Needs, bare};
@@ -54,7 +54,7 @@ pub use uploads::{read_below, upload_name};
 use crate::{
     accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
-    found::Pick,
+    discovery::Pick,
     lock_file::{LockFile, write_pending_lines},
     lookalike,
     registry::{Registries, Signers},
@@ -125,7 +125,7 @@ pub struct Installer<'a> {
     /// Identifier of this build of the program. The verdict cache is keyed by it; without one, the cache is not used.
     pub program: Option<&'a str>,
     /// Prefetched downloads and repositories; empty at first.
-    pub ahead: Ahead,
+    pub prefetch: Prefetch,
 }
 
 /// Minimum number of skills for which loading the verdict cache is worthwhile.
@@ -134,7 +134,7 @@ const REMEMBERED: usize = 8;
 /// Skills of one request, each with a sequence number, so that results keep the order of the request.
 #[derive(Default)]
 pub(crate) struct Batch {
-    planned: Vec<Planned>,
+    planned: Vec<PlannedSkill>,
     /// Origin of each planned skill, by name.
     origins: BTreeMap<SkillName, Origin>,
     turns: Vec<usize>,
@@ -160,7 +160,7 @@ impl Batch {
         self.next
     }
 
-    fn pass(&mut self, planned: Planned) {
+    fn pass(&mut self, planned: PlannedSkill) {
         let turn = self.turn();
         self.turns.push(turn);
         self.origins.insert(planned.candidate.name.clone(), planned.candidate.origin.clone());
@@ -190,14 +190,14 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
-        self.ahead.bring(self.home, self.registries, &orders, (request, &lock), self.progress);
+        self.prefetch.fetch(self.home, self.registries, &orders, (request, &lock), self.progress);
         let (items, needs) = items(self.inputs(), orders, request, &lock)?;
         let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
         let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
         batch.reports = self.reports(candidates().count());
-        ahead::scan(&batch.reports, candidates(), self.progress);
-        let here = lookalike::Here::of(&lock);
+        prefetch::scan(&batch.reports, candidates(), self.progress);
+        let here = lookalike::InstalledNames::of(&lock);
         let (mut done, mut of) = (0, fetched.len());
         for (label, found) in fetched {
             match found {
@@ -206,7 +206,7 @@ impl Installer<'_> {
                     for mut candidate in candidates {
                         interrupt::check()?;
                         if candidate.locked.is_none() && lock.get(&candidate.origin.name).is_none() {
-                            candidate.warnings.extend(here.told_of(&candidate.origin.name));
+                            candidate.warnings.extend(here.warnings_for(&candidate.origin.name));
                         }
                         self.plan_one(candidate, request, &mut batch);
                         done += 1;
@@ -265,7 +265,7 @@ impl Installer<'_> {
             self.record_refusals(&batch.settled);
         }
         let Batch { mut planned, turns, mut settled, reports, .. } = batch;
-        ahead::sum_up(&mut planned);
+        prefetch::add_capabilities(&mut planned);
         let linking = Linking {
             folders,
             copy: request.copy,
@@ -288,8 +288,8 @@ impl Installer<'_> {
 
     /// Returns what fetching needs.
     pub(crate) fn inputs(&self) -> Inputs<'_> {
-        let Self { home, registries, lock_path, user_home, ahead, .. } = self;
-        Inputs { home, registries, lock_path, user_home: *user_home, ahead }
+        let Self { home, registries, lock_path, user_home, prefetch, .. } = self;
+        Inputs { home, registries, lock_path, user_home: *user_home, prefetch }
     }
 
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
@@ -319,10 +319,10 @@ impl Installer<'_> {
     }
 
     /// Returns the result of a planned skill in a dry run.
-    fn pretend(&self, planned: Planned, linking: &Linking<'_>) -> Installed {
+    fn pretend(&self, planned: PlannedSkill, linking: &Linking<'_>) -> Installed {
         let status = match planned.step {
-            Step::Nothing(_) => InstallStatus::Unchanged,
-            Step::Commit { .. } | Step::Propose { .. } => InstallStatus::DryRun,
+            PlannedChange::Nothing(_) => InstallStatus::Unchanged,
+            PlannedChange::Commit { .. } | PlannedChange::Propose { .. } => InstallStatus::DryRun,
         };
         let folders = linking.folders_for(self.library, &planned, self.agent_folders);
         let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
@@ -332,7 +332,7 @@ impl Installer<'_> {
     /// Commits all planned skills at once, with their links and lock file lines.
     fn carry_out(
         &mut self,
-        mut planned: Vec<Planned>,
+        mut planned: Vec<PlannedSkill>,
         linking: &Linking<'_>,
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
@@ -354,13 +354,13 @@ impl Installer<'_> {
         for planned in planned {
             let skill = &planned.candidate.name;
             let mut result = self.result(&planned, planned.step.status());
-            if !matches!(planned.step, Step::Propose { .. }) {
+            if !matches!(planned.step, PlannedChange::Propose { .. }) {
                 let committed = committed.get(skill).copied();
                 result.follow(committed);
                 result.warnings.extend(linked.remove(skill).unwrap_or_default().warnings);
                 let links = committed.map(|committed| Ok(committed.links.clone())).or_else(|| relinked.remove(skill));
                 match links {
-                    Some(Ok(changes)) => place::follow(&mut result, changes),
+                    Some(Ok(changes)) => linking::follow(&mut result, changes),
                     Some(Err(why)) => result.warnings.push(format!("{skill} was not linked: {why}")),
                     None => {}
                 }
@@ -389,7 +389,7 @@ impl Installer<'_> {
         links.iter().enumerate().map(|(at, (skill, _))| ((*skill).clone(), change(at))).collect()
     }
 
-    fn result(&self, planned: &Planned, status: InstallStatus) -> Installed {
+    fn result(&self, planned: &PlannedSkill, status: InstallStatus) -> Installed {
         let candidate = &planned.candidate;
         let head = planned.head.as_ref().map(|head| head.id.clone());
         let conflict = || InstallError::Conflict {

@@ -25,7 +25,7 @@
 //!
 //! In a git registry (`registry/remote.rs`), `Mirror::refresh` fetches the branch without trees into a bare repository
 //! of the home, and `Seen::check` refuses a history that does not contain the commit seen last. `Index::open_at` pins
-//! the commit, so that other processes may move the mirror. `Mirror::bring` prefetches: it walks the tree along the
+//! the commit, so that other processes may move the mirror. `Mirror::fetch_missing` prefetches: it walks the tree along the
 //! needed paths, level by level, and fetches the missing objects of each level at once. `Index::append` makes a commit
 //! that no branch has (`take_draft`); pushing it is the commit point, because the server moves its branch only from the
 //! parent of that commit. If the branch moved, all of it runs again on the new commit.
@@ -39,7 +39,7 @@
 //!
 //! 1. [`Spec`] parses `owner/name@range`, a folder, a `.skill` file, its URL or a git URL. Without a spec, the orders
 //!    are the entries of the lock file. `requires::choose` resolves requirements with pubgrub.
-//! 2. `install/ahead.rs` prefetches what several skills need from the network, in parallel. A failed fetch is reported
+//! 2. `install/prefetch.rs` prefetches what several skills need from the network, in parallel. A failed fetch is reported
 //!    when its skill is planned.
 //! 3. `source::fetch` chooses the release and verifies it: `Index::bundle` checks size and hash of the archive,
 //!    unpacking is bounded, and `check_digest` compares the files with the entry. A git source is fetched bare by the
@@ -81,22 +81,23 @@
 //!   If the folder exists, the release that it was made from becomes the first revision and its content the next. If
 //!   that release is unknown, the origin has a digest that no files have, so that a merge has no base and leaves every
 //!   difference to a person.
-//! - A lock file with conflict markers is resolved by [`heal`] alone, when `doctor --fix` asks for it.
+//! - A lock file with conflict markers is resolved by [`resolve_conflicts`] alone, when `doctor --fix` asks for it.
 
 mod accept;
 mod adopt;
 mod agent_folders;
 mod cache;
 mod config;
+mod discovery;
 mod failure;
 mod foreign;
-mod found;
 mod git;
 mod git_source;
 mod http;
 mod import;
 mod install;
 mod keys;
+mod leftovers;
 mod lock_file;
 mod login;
 mod lookalike;
@@ -116,12 +117,11 @@ mod spec;
 mod tracked;
 mod transport;
 mod undo;
-mod unfinished;
 mod uninstall;
 mod unmanaged;
 mod update;
+mod verified_release;
 mod verify;
-mod vetted;
 
 pub use accept::{Accept, BlockedSkill, accept_nothing, store_waivers};
 pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
@@ -131,25 +131,26 @@ pub use config::{
     AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig, SkillsConfig,
     public_and_custom,
 };
+pub use discovery::{Pick, PickError};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
-pub use found::{Pick, PickError};
 pub use git::ProgramError;
 pub use git_source::GitError;
 pub use http::{HttpError, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
-    Ahead, Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes,
+    Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Prefetch,
     Progress, read_below, upload_name,
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
+pub use leftovers::{leftover_files, remove_leftover_files};
 pub use lock_file::{
-    Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, LockedWaiver, Undecided, drifts, heal,
-    mend_drifts, write_pending_lines,
+    Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, LockedWaiver, ResolvedConflicts, Undecided,
+    drifts, repair_drifts, resolve_conflicts, write_pending_lines,
 };
 pub use login::{Login, LoginError, Logins};
 pub use placed::{
-    MovedOutcome, MovedPlace, PlacedSkill, SightOutcome, Standing, follow_move, follow_sight, follow_sight_at, hide_in,
-    mend_placed, placed_skills, show_in,
+    LinkState, LinkedSkill, MovedLink, MovedOutcome, VisibilityOutcome, follow_move, hide_from, linked_skills,
+    repair_link, show_in, sync_link, sync_links,
 };
 pub use policy_file::PolicyFile;
 pub use publish::{
@@ -158,23 +159,22 @@ pub use publish::{
 };
 pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
-    is_elsewhere, token_variable,
+    is_git_location, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
 pub use releases::{Info, Signed, YankError, Yanked, deprecate, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use scan_settings::{of_file as scan_settings, scanner};
-pub use search::{DEFAULT_RESULTS, Found as SearchFound, SearchError, SearchResult, search};
+pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
-pub use spec::{GitSpec, Request, Spec, SpecError};
+pub use spec::{GitSpec, Spec, SpecError, VersionRequest};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};
 pub use undo::{
     Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,
 };
-pub use unfinished::{remove_unfinished, unfinished};
 pub use uninstall::{Outcome, UninstallError, Uninstalled, uninstall};
 pub use unmanaged::{Unmanaged, unmanaged};
 pub use update::{Outdated, SkillToUpdate, UpdateRequest, outdated};
+pub use verified_release::{VerifiedRelease, fetch_verified};
 pub use verify::{Verified, VerifyStatus, verify};
-pub use vetted::{Vetted, vetted};

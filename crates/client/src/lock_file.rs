@@ -2,9 +2,9 @@
 
 mod bounds;
 mod capabilities;
+mod conflicts;
 mod drift;
 mod entry;
-mod heal;
 mod lines;
 mod refresh;
 mod waivers;
@@ -23,8 +23,8 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 pub(crate) use capabilities::locked_capabilities;
-pub use drift::{Drift, DriftKind, drifts, mend_drifts};
-pub use heal::{Healed, Undecided, heal};
+pub use conflicts::{ResolvedConflicts, Undecided, resolve_conflicts};
+pub use drift::{Drift, DriftKind, drifts, repair_drifts};
 pub(crate) use lines::line_of;
 pub use lines::write_pending_lines;
 pub use waivers::LockedWaiver;
@@ -239,12 +239,12 @@ impl LockFile {
     /// [`LockFileError`]
     pub fn parse(text: &str, path: &Path) -> Result<Self, LockFileError> {
         let damaged = |message: String| LockFileError::Damaged { path: path.to_owned(), message };
-        if let Some(line) = heal::first_marker(text) {
-            let differences = heal::differences(text, path);
+        if let Some(line) = conflicts::first_marker(text) {
+            let differences = conflicts::differences(text, path);
             return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line, differences });
         }
         bounds::check(text).map_err(damaged)?;
-        let mut others: Table = text.parse().map_err(|error| damaged(told(&error, text)))?;
+        let mut others: Table = text.parse().map_err(|error| damaged(describe_parse_error(&error, text)))?;
         match others.remove("format") {
             Some(Value::Integer(FORMAT)) => {}
             // Older formats have fewer fields. The missing ones are added when the file is written.
@@ -464,7 +464,7 @@ fn texts(value: Option<Value>) -> Vec<String> {
 }
 
 /// Formats a parser error. It quotes the faulty line unless the file is large, because the line may be long.
-fn told(error: &toml::de::Error, text: &str) -> String {
+fn describe_parse_error(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     match text.len() <= SHOWN_BYTES {
         true => error.to_string(),

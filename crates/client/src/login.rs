@@ -14,7 +14,7 @@ use skill::{
 };
 use thiserror::Error;
 
-use crate::http::{self, Answer, Ask, HttpError};
+use crate::http::{self, HttpError, HttpRequest, HttpResponse};
 
 const FILE: &str = "logins.toml";
 const FORMAT: u32 = 1;
@@ -74,7 +74,7 @@ impl Fails for LoginError {
 
 /// Sends a request. If the connection is refused, retries for some seconds: the server may have been started just
 /// before.
-fn ask_when_up(url: &str, asked: &Ask<'_>) -> Result<Answer, HttpError> {
+fn ask_when_up(url: &str, asked: &HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
     let until = Instant::now() + START_LIMIT;
     loop {
         match http::ask(url, asked, Limits::default().state_bytes) {
@@ -121,7 +121,7 @@ impl Logins {
     /// [`LoginError`]; nothing is stored then.
     pub fn sign_in(mut self, home: &Home, url: &str, token: &str) -> Result<String, LoginError> {
         let url = url.trim_end_matches('/').to_owned();
-        let asked = Ask { token: Some(token), ..Ask::default() };
+        let asked = HttpRequest { token: Some(token), ..HttpRequest::default() };
         let answer = ask_when_up(&format!("{url}/v1/whoami"), &asked)?;
         let who = match answer.status {
             200 => serde_json::from_slice::<Who>(&answer.bytes).map_err(|_| LoginError::NoServer(url.clone()))?,

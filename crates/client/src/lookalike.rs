@@ -1,4 +1,4 @@
-//! [`is_alike`]: detection of names that a reader may confuse, and the warnings about them.
+//! [`is_similar`]: detection of names that a reader may confuse, and the warnings about them.
 //!
 //! Similar names are never an error, because they are often legitimate. Skills of the same owner are not compared, and
 //! in a registry the skill that was published first gets no warning.
@@ -46,7 +46,7 @@ const PAIRS: [(&str, &str); 3] = [("rn", "m"), ("vv", "w"), ("cl", "d")];
 
 /// Returns whether two different names look or read alike: one or two typos in a longer name, other separators between
 /// the words, or confusable characters. Names that differ only in their numbers are not alike.
-pub(crate) fn is_alike(a: &str, b: &str) -> bool {
+pub(crate) fn is_similar(a: &str, b: &str) -> bool {
     are_alike(a, b, ONE_SLIP)
 }
 
@@ -105,11 +105,11 @@ fn is_exchange(a: &str, b: &str) -> bool {
 fn is_mistakable(one: &QualifiedName, other: &QualifiedName) -> bool {
     let (owner, name) = ((one.owner.as_str(), other.owner.as_str()), (one.name.as_str(), other.name.as_str()));
     let is_same_name = name.0 == name.1;
-    owner.0 != owner.1 && (is_alike(name.0, name.1) || (is_same_name && is_alike_owner(owner.0, owner.1)))
+    owner.0 != owner.1 && (is_similar(name.0, name.1) || (is_same_name && is_alike_owner(owner.0, owner.1)))
 }
 
 /// Names and owners of the installed skills, indexed for comparison.
-pub(crate) struct Here<'l> {
+pub(crate) struct InstalledNames<'l> {
     names: Known<'l>,
     owners: Known<'l>,
 }
@@ -160,7 +160,7 @@ impl<'l> Known<'l> {
     }
 }
 
-impl<'l> Here<'l> {
+impl<'l> InstalledNames<'l> {
     /// Builds the index of the skills in a lock file.
     pub fn of(lock: &'l LockFile) -> Self {
         let mut here = Self { names: Known::default(), owners: Known::default() };
@@ -174,7 +174,7 @@ impl<'l> Here<'l> {
     }
 
     /// Returns the warnings about a skill that is about to be installed, one for each similar installed skill.
-    pub fn told_of(&self, name: &str) -> Vec<String> {
+    pub fn warnings_for(&self, name: &str) -> Vec<String> {
         let owner = name.split_once('/').map(|(owner, _)| owner);
         let of_owners = owner.into_iter().flat_map(|owner| self.owners.alike(owner, OWNER_SLIP));
         let near: BTreeSet<&str> = self.names.alike(bare(name), ONE_SLIP).chain(of_owners).collect();
@@ -193,7 +193,7 @@ fn bare(name: &str) -> &str {
 fn is_near(name: &str, other: &str) -> bool {
     match (name.parse::<QualifiedName>(), other.parse::<QualifiedName>()) {
         (Ok(one), Ok(other)) => is_mistakable(&one, &other) || is_alike_owner(one.owner.as_str(), other.owner.as_str()),
-        _ => is_alike(bare(name), bare(other)),
+        _ => is_similar(bare(name), bare(other)),
     }
 }
 
@@ -236,7 +236,7 @@ fn releases_of(entries: &[Entry]) -> String {
 /// names with a typo in their first letters.
 fn near(registry: &Registry, name: &QualifiedName) -> Result<Vec<QualifiedName>, RegistryError> {
     let index = registry.with_owners_of(&name.name)?;
-    let mut names: BTreeSet<SkillName> = index.names_near(&name.name, |other| is_alike(name.name.as_str(), other))?;
+    let mut names: BTreeSet<SkillName> = index.names_near(&name.name, |other| is_similar(name.name.as_str(), other))?;
     names.extend(
         slips_at_the_beginning(name.name.as_str()).into_iter().filter(|other| has(index, other).unwrap_or(false)),
     );
@@ -274,7 +274,7 @@ fn slips_at_the_beginning(name: &str) -> Vec<SkillName> {
         }
     }
     let names = slips.into_iter().map(|letters| letters.into_iter().collect::<String>());
-    names.filter(|other| is_alike(name, other)).filter_map(|other| SkillName::parse(&other).ok()).collect()
+    names.filter(|other| is_similar(name, other)).filter_map(|other| SkillName::parse(&other).ok()).collect()
 }
 
 #[cfg(test)]
@@ -298,7 +298,7 @@ mod tests {
             ("skill", "ѕkill"),
             ("résumé", "resume"),
         ] {
-            assert!(is_alike(a, b) && is_alike(b, a), "{a} {b}");
+            assert!(is_similar(a, b) && is_similar(b, a), "{a} {b}");
         }
         for (a, b) in [
             ("pdf", "pdf"),
@@ -310,7 +310,7 @@ mod tests {
             ("release-notes", "meeting-notes"),
             ("docx", "pptx"),
         ] {
-            assert!(!is_alike(a, b) && !is_alike(b, a), "{a} {b}");
+            assert!(!is_similar(a, b) && !is_similar(b, a), "{a} {b}");
         }
     }
 
@@ -325,11 +325,11 @@ mod tests {
         for name in &names {
             lock.insert(LockedSkill { name: name.clone(), ..LockedSkill::default() });
         }
-        let here = Here::of(&lock);
+        let here = InstalledNames::of(&lock);
         for name in &names {
             let near: Vec<_> =
                 lock.skills().filter(|skill| skill.name != *name && is_near(name, &skill.name)).collect();
-            let told = here.told_of(name);
+            let told = here.warnings_for(name);
             assert!(near.len() == told.len() && (!told.is_empty() || name.contains("notes-")), "{name}: {told:?}");
             let is_told = |(skill, told): (&LockedSkill, &String)| told.contains(&format!(" not {}, ", skill.name));
             assert!(near.into_iter().zip(&told).all(is_told), "{name}: {told:?}");

@@ -1,23 +1,23 @@
-//! [`PlacedSkill`]: inspection and repair of the links and copies in agents' folders.
+//! [`LinkedSkill`]: inspection and repair of the links and copies in agents' folders.
 
 mod for_agents;
 mod moved;
-mod sight;
+mod visibility;
 
 use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{AgentDir, Library, LibraryError, PlaceLinkError, Stamp};
+use library::{AgentDir, AgentLinkError, Library, LibraryError, Stamp};
 use skill::SkillName;
 
 pub(crate) use for_agents::RELINK;
-pub use for_agents::{hide_in, show_in};
-pub use moved::{MovedOutcome, MovedPlace, follow_move};
-pub use sight::{SightOutcome, follow_sight, follow_sight_at};
+pub use for_agents::{hide_from, show_in};
+pub use moved::{MovedLink, MovedOutcome, follow_move};
+pub use visibility::{VisibilityOutcome, sync_link, sync_links};
 
 /// A link or copy of a skill in an agent's folder, as recorded in the library's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedSkill {
+pub struct LinkedSkill {
     /// Name of the skill.
     pub skill: SkillName,
     /// Path of the link or copy.
@@ -27,12 +27,12 @@ pub struct PlacedSkill {
     /// True if the skill is enabled. The links of a disabled skill are removed until it is enabled again.
     pub enabled: bool,
     /// Current state of the path.
-    pub standing: Standing,
+    pub standing: LinkState,
 }
 
 /// State of a path at which a skill was linked or copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum LinkState {
     /// A link to the skill, or a copy of one of its revisions.
     Ours,
     /// The path does not exist.
@@ -45,28 +45,28 @@ pub enum Standing {
     Other,
 }
 
-impl PlacedSkill {
+impl LinkedSkill {
     /// Returns whether the path is in its expected state.
     #[must_use]
-    pub fn is_well(&self) -> bool {
-        self.exists && (self.standing == Standing::Ours || !self.enabled && self.standing == Standing::Nothing)
+    pub fn is_as_expected(&self) -> bool {
+        self.exists && (self.standing == LinkState::Ours || !self.enabled && self.standing == LinkState::Nothing)
     }
 
     /// Describes the state of the path, as a clause about it.
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.standing {
-            Standing::Ours if self.exists => format!("shows {}", self.skill),
-            Standing::Ours => format!("still shows {}, which no longer exists", self.skill),
-            Standing::Nothing if self.exists => format!("should show {}, but nothing is there", self.skill),
-            Standing::Nothing => format!("is still recorded for {}, but both are gone", self.skill),
-            Standing::Dangling(to) => format!("leads to {}, which does not exist", to.display()),
-            Standing::Elsewhere(to) => format!(
+            LinkState::Ours if self.exists => format!("shows {}", self.skill),
+            LinkState::Ours => format!("still shows {}, which no longer exists", self.skill),
+            LinkState::Nothing if self.exists => format!("should show {}, but nothing is there", self.skill),
+            LinkState::Nothing => format!("is still recorded for {}, but both are gone", self.skill),
+            LinkState::Dangling(to) => format!("leads to {}, which does not exist", to.display()),
+            LinkState::Elsewhere(to) => format!(
                 "leads to {} and no longer to {}; keep it, or remove it and install again",
                 to.display(),
                 self.skill
             ),
-            Standing::Other => {
+            LinkState::Other => {
                 format!("has files that are in no revision of {}, so skillhub does not remove them", self.skill)
             }
         }
@@ -77,7 +77,7 @@ impl PlacedSkill {
 ///
 /// # Errors
 /// The library cannot be read.
-pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError> {
+pub fn linked_skills(library: &Library) -> Result<Vec<LinkedSkill>, LibraryError> {
     let state = library.state()?;
     let mut found = Vec::new();
     for (name, set) in state.skills() {
@@ -85,7 +85,7 @@ pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError
         let exists = library.head(&skill)?.is_some_and(|head| !head.tombstone);
         for path in &set.placed {
             let standing = look(library, &skill, path);
-            found.push(PlacedSkill {
+            found.push(LinkedSkill {
                 skill: skill.clone(),
                 path: path.clone(),
                 exists,
@@ -102,24 +102,26 @@ fn is_taken(skill: &SkillName, path: &Path) -> bool {
     matches!(dir, Some(Ok(dir)) if dir.symlink_metadata(skill.as_str()).is_ok())
 }
 
-fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
-    let Some(folder) = path.parent() else { return Standing::Nothing };
-    let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return Standing::Nothing };
-    let Ok(metadata) = dir.symlink_metadata(skill.as_str()) else { return Standing::Nothing };
+fn look(library: &Library, skill: &SkillName, path: &Path) -> LinkState {
+    let Some(folder) = path.parent() else { return LinkState::Nothing };
+    let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return LinkState::Nothing };
+    let Ok(metadata) = dir.symlink_metadata(skill.as_str()) else { return LinkState::Nothing };
     if metadata.is_symlink() {
-        let Ok(target) = dir.read_link_contents(skill.as_str()) else { return Standing::Other };
+        let Ok(target) = dir.read_link_contents(skill.as_str()) else { return LinkState::Other };
         let leads_to = library::resolve(&folder.join(&target)).unwrap_or(target);
         if leads_to == library.path().join(skill.as_str()) {
-            return Standing::Ours;
+            return LinkState::Ours;
         }
         let opened = Dir::open_ambient_dir(&leads_to, ambient_authority());
         let leads_nowhere = opened.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        return if leads_nowhere { Standing::Dangling(leads_to) } else { Standing::Elsewhere(leads_to) };
+        return if leads_nowhere { LinkState::Dangling(leads_to) } else { LinkState::Elsewhere(leads_to) };
     }
     let read = || library::folder::read(&dir, skill.as_str(), library::folder::Leftovers::Skip, library.limits()).ok();
     match read() {
-        Some(files) if library.former_contents(skill).any(|former| files.same_but_line_ends(&former)) => Standing::Ours,
-        _ => Standing::Other,
+        Some(files) if library.former_contents(skill).any(|former| files.same_but_line_ends(&former)) => {
+            LinkState::Ours
+        }
+        _ => LinkState::Other,
     }
 }
 
@@ -128,7 +130,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
 ///
 /// # Errors
 /// The library, or the agent's folder, cannot be changed.
-pub fn mend_placed(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> Result<bool, PlaceLinkError> {
+pub fn repair_link(library: &Library, placed: &LinkedSkill, stamp: &Stamp) -> Result<bool, AgentLinkError> {
     let Some(folder) = placed.path.parent() else { return Ok(false) };
     let has_agent = |folder: &Path| Dir::open_ambient_dir(folder, ambient_authority()).is_ok();
     let dir = match AgentDir::open(folder)? {
@@ -139,26 +141,26 @@ pub fn mend_placed(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> Re
         None => return Ok(false),
     };
     match &placed.standing {
-        Standing::Ours if placed.exists => Ok(true),
+        LinkState::Ours if placed.exists => Ok(true),
         // A folder with the skill's content may be a restored original, and is kept.
-        Standing::Ours => {
+        LinkState::Ours => {
             dir.remove_link(&placed.skill, library.path())?;
             Ok(forget(library, placed, stamp))
         }
-        Standing::Nothing if !placed.exists => Ok(forget(library, placed, stamp)),
-        Standing::Dangling(_) if !placed.exists => {
+        LinkState::Nothing if !placed.exists => Ok(forget(library, placed, stamp)),
+        LinkState::Dangling(_) if !placed.exists => {
             Ok(dir.remove_dangling_link(&placed.skill)? && forget(library, placed, stamp))
         }
-        Standing::Nothing => dir.place_link(&placed.skill, library.path()).map(|_| true),
-        Standing::Dangling(_) => {
+        LinkState::Nothing => dir.place_link(&placed.skill, library.path()).map(|_| true),
+        LinkState::Dangling(_) => {
             dir.remove_dangling_link(&placed.skill)?;
             dir.place_link(&placed.skill, library.path()).map(|_| true)
         }
-        Standing::Elsewhere(_) | Standing::Other => Ok(false),
+        LinkState::Elsewhere(_) | LinkState::Other => Ok(false),
     }
 }
 
-fn forget(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> bool {
+fn forget(library: &Library, placed: &LinkedSkill, stamp: &Stamp) -> bool {
     let change = |state: &mut library::SkillState| state.placed.retain(|path| *path != placed.path);
     library.set_state(&placed.skill, stamp, "unlink", change).is_ok()
 }

@@ -1,15 +1,15 @@
 //! [`Registries`]: the configured registries and their selection; [`Registry`]: an open registry.
 
-mod ahead;
 mod credential;
 mod error;
 mod init;
+mod last_seen;
 mod location;
 mod mirror;
 mod mirrors;
-mod noted;
+mod prefetch;
+mod records;
 mod remote;
-mod seen;
 mod signers;
 mod sources;
 mod web;
@@ -23,23 +23,23 @@ use std::{
 use jiff::Timestamp;
 use library::{Home, interrupt};
 use registry_index::{
-    AppendError, Appended, BundlePlace, Deprecation, Entry, FlagError, Index, KeyChange, KeyChangeError, NewRelease,
-    Stamp, seed, shard,
+    AppendError, Appended, ArchiveLocation, Deprecation, Entry, FlagError, Index, KeyChange, KeyChangeError,
+    NewRelease, Stamp, seed, shard,
 };
 use scan::Cleared;
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName, archive::Archive};
 
-pub(crate) use ahead::Wish;
 pub use credential::token_variable;
 pub use error::RegistryError;
-pub use init::{init_registry, is_elsewhere};
+pub use init::{init_registry, is_git_location};
+use last_seen::{Growth, LastSeen};
 use location::Location;
 use mirror::Mirror;
 pub use mirrors::{MirrorCheck, MirrorsTidied};
+pub(crate) use prefetch::PrefetchItem;
 use remote::{Heads, Remote};
-use seen::{Growth, Seen};
-pub(crate) use signers::{Signers, Standing};
+pub(crate) use signers::{SignerStatus, Signers};
 use sources::Opened;
 pub(crate) use sources::Route;
 pub use sources::installed_sources;
@@ -83,12 +83,12 @@ pub struct Registry {
     name: String,
     location: String,
     index: Index,
-    reach: Reach,
+    reach: Access,
 }
 
 /// Access to the whole registry.
 #[derive(Debug)]
-enum Reach {
+enum Access {
     /// The registry is on this machine.
     Here,
     /// The registry is accessed through git.
@@ -240,7 +240,7 @@ impl Registries {
         }
         let index = Index::open(&location)?;
         let (name, location) = (EMBEDDED.to_owned(), location.display().to_string());
-        Ok(Registry { name, location, index, reach: Reach::Here })
+        Ok(Registry { name, location, index, reach: Access::Here })
     }
 
     fn open(&self, name: &str, text: &str, base: &Path) -> Result<Registry, RegistryError> {
@@ -255,11 +255,11 @@ impl Registries {
             Location::Git(spec) if self.is_offline => return Err(RegistryError::Offline(spec.url())),
             Location::Git(spec) => {
                 if let Some((web, index)) = self.web(&spec)? {
-                    return Ok(Registry { name, location: web.url().to_owned(), index, reach: Reach::Web(web) });
+                    return Ok(Registry { name, location: web.url().to_owned(), index, reach: Access::Web(web) });
                 }
                 let remote = Remote::new(&spec, &self.home, &self.heads, self.accepts_rewrite);
                 let (location, index) = (remote.url().to_owned(), remote.index()?);
-                return Ok(Registry { name, location, index, reach: Reach::Git(Box::new(remote)) });
+                return Ok(Registry { name, location, index, reach: Access::Git(Box::new(remote)) });
             }
             Location::Folder(path) => path,
         };
@@ -267,11 +267,11 @@ impl Registries {
         let index = Index::open(&path)?;
         let location = path.display().to_string();
         if path != self.home.registry() {
-            let seen = Seen::read(&self.home)?;
+            let seen = LastSeen::read(&self.home)?;
             let growth = |seen: &str| Ok(if index.has_grown_from(seen)? { Growth::Grown } else { Growth::Other });
             seen.check(&self.home, &location, &index.revision()?, self.accepts_rewrite, growth)?;
         }
-        Ok(Registry { name, location, index, reach: Reach::Here })
+        Ok(Registry { name, location, index, reach: Access::Here })
     }
 
     /// Returns the skillhub server at a URL, if there is one. The URL may be a git URL instead.
@@ -324,13 +324,13 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotHere`] for a git or server registry.
     pub fn whole(&self) -> Result<&Path, RegistryError> {
-        if self.is_here() { Ok(self.index.dir()) } else { Err(RegistryError::NotHere(self.location.clone())) }
+        if self.is_local() { Ok(self.index.dir()) } else { Err(RegistryError::NotHere(self.location.clone())) }
     }
 
     /// Returns whether the whole registry is on this machine.
     #[must_use]
-    pub fn is_here(&self) -> bool {
-        matches!(self.reach, Reach::Here)
+    pub fn is_local(&self) -> bool {
+        matches!(self.reach, Access::Here)
     }
 
     /// Returns its index. For a git or server registry, only objects that were already fetched can be read.
@@ -360,8 +360,8 @@ impl Registry {
     /// # Errors
     /// [`RegistryError`] if it cannot be fetched.
     pub fn with_owners_of(&self, name: &SkillName) -> Result<&Index, RegistryError> {
-        if let Reach::Web(web) = &self.reach {
-            web.bring_names(&self.index, name)?;
+        if let Access::Web(web) = &self.reach {
+            web.fetch_names(&self.index, name)?;
             return Ok(&self.index);
         }
         self.with(shard::name_folder(name).into_iter().collect())
@@ -381,9 +381,9 @@ impl Registry {
     /// [`RegistryError`] if they cannot be fetched, and for every server registry.
     pub fn with_all_lines(&self) -> Result<&Index, RegistryError> {
         match &self.reach {
-            Reach::Here => {}
-            Reach::Git(remote) => remote.bring_lines(&self.index)?,
-            Reach::Web(web) => return Err(RegistryError::NotHere(web.url().to_owned())),
+            Access::Here => {}
+            Access::Git(remote) => remote.fetch_entries(&self.index)?,
+            Access::Web(web) => return Err(RegistryError::NotHere(web.url().to_owned())),
         }
         Ok(&self.index)
     }
@@ -391,8 +391,8 @@ impl Registry {
     /// Searches on the server. Returns `None` for other registries, whose entries are searched locally.
     pub(crate) fn search(&self, query: &str, limit: usize) -> Result<Option<Vec<SearchResult>>, RegistryError> {
         match &self.reach {
-            Reach::Web(web) => web.search(query, limit, &self.name).map(Some),
-            Reach::Here | Reach::Git(_) => Ok(None),
+            Access::Web(web) => web.search(query, limit, &self.name).map(Some),
+            Access::Here | Access::Git(_) => Ok(None),
         }
     }
 
@@ -406,9 +406,9 @@ impl Registry {
         let paths = [shard::CONFIG.to_owned(), shard::owner_file(owner)];
         let change_here = |index: &Index| Ok::<_, E>(index.change_key(owner, change, stamp).map(drop)?);
         match &self.reach {
-            Reach::Here => change_here(&self.index),
-            Reach::Git(remote) => remote.change(&mut self.index, &paths, change_here),
-            Reach::Web(web) => Ok(web.change_key(owner, change)?),
+            Access::Here => change_here(&self.index),
+            Access::Git(remote) => remote.change(&mut self.index, &paths, change_here),
+            Access::Web(web) => Ok(web.change_key(owner, change)?),
         }
     }
 
@@ -419,7 +419,7 @@ impl Registry {
         cleared: &Cleared,
         archive: &Archive,
     ) -> Result<Appended, E> {
-        if let Reach::Web(web) = &self.reach {
+        if let Access::Web(web) = &self.reach {
             return Ok(web.publish(&self.index, release, archive)?);
         }
         let digest = cleared.digest();
@@ -434,7 +434,7 @@ impl Registry {
         flag: (bool, Option<&str>),
         stamp: &Stamp,
     ) -> Result<Entry, E> {
-        if let Reach::Web(web) = &self.reach {
+        if let Access::Web(web) = &self.reach {
             return Ok(web.set_yanked(&self.index, name, version, flag)?);
         }
         self.change(name, None, |index| Ok(index.set_yanked(name, version, flag, stamp)?))
@@ -448,7 +448,7 @@ impl Registry {
         deprecation: Option<&Deprecation>,
         stamp: &Stamp,
     ) -> Result<Entry, E> {
-        if let Reach::Web(web) = &self.reach {
+        if let Access::Web(web) = &self.reach {
             return Ok(web.set_deprecated(&self.index, name, version, deprecation)?);
         }
         self.change(name, None, |index| Ok(index.set_deprecated(name, version, deprecation, stamp)?))
@@ -466,28 +466,28 @@ impl Registry {
         paths.extend(shard::skill_file(name));
         paths.extend(digest.and_then(|digest| self.archive_path(digest)));
         match &self.reach {
-            Reach::Git(remote) => remote.change(&mut self.index, &paths, change),
-            Reach::Here | Reach::Web(_) => change(&self.index),
+            Access::Git(remote) => remote.change(&mut self.index, &paths, change),
+            Access::Here | Access::Web(_) => change(&self.index),
         }
     }
 
     /// Returns whether its index refers to archives by URL.
     fn has_archives_elsewhere(&self) -> bool {
-        matches!(self.index.config().place_of(&Digest::of_bytes(b"")), BundlePlace::Url(_))
+        matches!(self.index.config().archive_location(&Digest::of_bytes(b"")), ArchiveLocation::Url(_))
     }
 
     fn archive_path(&self, digest: &Digest) -> Option<String> {
-        match self.index.config().place_of(digest) {
-            BundlePlace::Tree(path) => Some(path),
-            BundlePlace::Url(_) => None,
+        match self.index.config().archive_location(digest) {
+            ArchiveLocation::Tree(path) => Some(path),
+            ArchiveLocation::Url(_) => None,
         }
     }
 
     fn with(&self, paths: Vec<String>) -> Result<&Index, RegistryError> {
         match &self.reach {
-            Reach::Here => {}
-            Reach::Git(remote) => remote.bring(&self.index, &paths)?,
-            Reach::Web(web) => web.bring(&self.index, &paths)?,
+            Access::Here => {}
+            Access::Git(remote) => remote.fetch_missing(&self.index, &paths)?,
+            Access::Web(web) => web.fetch_missing(&self.index, &paths)?,
         }
         Ok(&self.index)
     }

@@ -98,7 +98,7 @@ pub fn known_states<'a>(
     let kept = registries.known_states();
     let (mut all, mut news) = (BTreeMap::new(), kept.clone());
     for (source, origins) in by_source {
-        let Some(index) = registries.index_here(source) else { continue };
+        let Some(index) = registries.local_index(source) else { continue };
         let Ok(revision) = index.revision() else { continue };
         let known = KnownStates::of(&index, revision, &origins, kept.get(source));
         all.extend(known.states.iter().map(|(release, state)| ((source.to_owned(), release.clone()), state.clone())));

@@ -1,7 +1,7 @@
 //! [`info`], [`yank`] and [`deprecate`]: listing and flagging the releases of a skill.
 
 use jiff::Timestamp;
-use registry_index::{Deprecation, Entry, FlagError, Stamp, Wanted};
+use registry_index::{Deprecation, Entry, FlagError, ReleaseSelector, Stamp};
 use semver::Version;
 use skill::QualifiedName;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -60,9 +60,9 @@ pub fn info(registries: &Registries, spec: &Spec, lock: &LockFile) -> Result<Inf
     let (registry, name, request) = resolve::locate_known(registries, spec, lock)?;
     let all = resolve::releases(&registry, &name)?;
     let is_wanted = |entry: &Entry| match request.wanted() {
-        Wanted::Newest => true,
-        Wanted::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
-        Wanted::Range(range) => range.matches(&entry.version),
+        ReleaseSelector::Newest => true,
+        ReleaseSelector::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
+        ReleaseSelector::Range(range) => range.matches(&entry.version),
     };
     let mut releases: Vec<Entry> = all.iter().filter(|entry| is_wanted(entry)).cloned().collect();
     if releases.is_empty() {
@@ -170,7 +170,7 @@ fn set_flag(
     set: impl FnOnce(&mut Registry, &QualifiedName, &Version, &Stamp) -> Result<Entry, YankError>,
 ) -> Result<Yanked, YankError> {
     let (mut registry, name, request) = resolve::locate(registries, spec)?;
-    let Wanted::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
+    let ReleaseSelector::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };
     let entry = set(&mut registry, &name, version, &stamp)?;

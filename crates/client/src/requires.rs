@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-use registry_index::{Entry, Requirement, Wanted};
+use registry_index::{Entry, ReleaseSelector, Requirement};
 use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Bundle, QualifiedName};
@@ -23,9 +23,9 @@ use crate::{
     lock_file::{LockFile, LockFileError, LockedSkill},
     registry::{Registries, Registry},
     resolve::ResolveError,
-    spec::Request,
+    spec::VersionRequest,
 };
-use solve::{Release, Releases, Takes, Wish, solve};
+use solve::{AllowedReleases, Constraint, Release, Releases, solve};
 
 /// Reasons why no combination of releases was found.
 #[derive(Debug, Error)]
@@ -34,7 +34,7 @@ pub enum Unsolved {
     #[error("no combination of releases works: {}", .0.join("; "))]
     Impossible(Vec<String>),
     /// Skills require each other in a cycle; the first name is repeated at the end.
-    #[error("skills require each other in a cycle: {}", ring(.0))]
+    #[error("skills require each other in a cycle: {}", cycle(.0))]
     Cycle(Vec<QualifiedName>),
     /// The resolver exceeded this number of steps.
     #[error("no combination of releases was found within {0} steps")]
@@ -60,14 +60,14 @@ impl Fails for Unsolved {
     }
 }
 
-fn ring(names: &[QualifiedName]) -> String {
+fn cycle(names: &[QualifiedName]) -> String {
     names.iter().map(QualifiedName::to_string).collect::<Vec<_>>().join(" -> ")
 }
 
 /// One skill that the user requested.
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     pub name: QualifiedName,
-    pub request: Request,
+    pub request: VersionRequest,
     /// Location of its registry.
     pub source: String,
     /// Releases in its registry.
@@ -134,7 +134,7 @@ impl Choice {
         needs.map(QualifiedName::to_string)
     }
 
-    fn check_rings(&self) -> Result<(), Unsolved> {
+    fn check_cycles(&self) -> Result<(), Unsolved> {
         let mut done = BTreeSet::new();
         for name in self.needs.keys() {
             self.follow(name, &mut Vec::new(), &mut done)?;
@@ -167,7 +167,7 @@ impl Choice {
 }
 
 /// The installed state of a skill.
-struct Here {
+struct InstalledVersion {
     version: Version,
     requires: Result<Vec<Requirement>, String>,
     source: String,
@@ -185,7 +185,7 @@ struct Here {
 pub(crate) fn choose(
     registries: &Registries,
     lock: &LockFile,
-    asked: &[Asked],
+    asked: &[Requested],
     more: &[(String, Requirement)],
     may_merge: bool,
 ) -> Result<Option<Choice>, Unsolved> {
@@ -195,11 +195,17 @@ pub(crate) fn choose(
     if !requires_here && !requires_there && more.is_empty() {
         return Ok(None);
     }
-    let here: BTreeMap<QualifiedName, Here> = lock.skills().filter_map(|skill| Here::of(skill, may_merge)).collect();
-    let mut wishes: Vec<Wish> = asked.iter().filter_map(|asked| asked.wish(here.get(&asked.name))).collect();
+    let here: BTreeMap<QualifiedName, InstalledVersion> =
+        lock.skills().filter_map(|skill| InstalledVersion::of(skill, may_merge)).collect();
+    let mut wishes: Vec<Constraint> =
+        asked.iter().filter_map(|asked| asked.constraint(here.get(&asked.name))).collect();
     for (name, here) in here.iter().filter(|(name, here)| !here.is_dependency && !is_asked(name)) {
         let why = format!("{name} {} is installed", here.version);
-        wishes.push(Wish { name: name.clone(), takes: Takes::Versions([here.version.clone()].into()), why });
+        wishes.push(Constraint {
+            name: name.clone(),
+            takes: AllowedReleases::Versions([here.version.clone()].into()),
+            why,
+        });
     }
     let elsewhere = lock.skills().filter(|skill| skill.kind != "registry").flat_map(|skill| {
         let required = skill.requires.iter().filter_map(|text| text.parse().ok());
@@ -208,27 +214,31 @@ pub(crate) fn choose(
     let is_again = |who: &String| more.iter().any(|(other, _)| other == who);
     for (who, required) in elsewhere.filter(|(who, _)| !is_again(who)).chain(more.iter().cloned()) {
         let why = format!("{who} requires {required}");
-        wishes.push(Wish { name: required.name.clone(), takes: Takes::Required(required.clone()), why });
+        wishes.push(Constraint {
+            name: required.name.clone(),
+            takes: AllowedReleases::Required(required.clone()),
+            why,
+        });
     }
-    let world = World { registries, asked, here, sources: RefCell::default(), requirers: RefCell::default() };
+    let world = ReleaseProvider { registries, asked, here, sources: RefCell::default(), requirers: RefCell::default() };
     let versions = solve(&wishes, &world)?;
     let choice = world.choice(versions)?;
-    choice.check_rings()?;
+    choice.check_cycles()?;
     Ok(Some(choice))
 }
 
 /// All skills that the resolver may query.
-struct World<'a> {
+struct ReleaseProvider<'a> {
     registries: &'a Registries,
-    asked: &'a [Asked],
-    here: BTreeMap<QualifiedName, Here>,
+    asked: &'a [Requested],
+    here: BTreeMap<QualifiedName, InstalledVersion>,
     /// Location of the registry in which each skill was looked up.
     sources: RefCell<BTreeMap<QualifiedName, String>>,
     /// Registry of the first skill that was found to require a skill.
     requirers: RefCell<BTreeMap<QualifiedName, String>>,
 }
 
-impl World<'_> {
+impl ReleaseProvider<'_> {
     /// Opens the registry of a skill that was not requested: its own if it is installed, otherwise that of the skill
     /// requiring it.
     fn registry_of(&self, name: &QualifiedName) -> Result<Registry, ResolveError> {
@@ -250,7 +260,7 @@ impl World<'_> {
         }
     }
 
-    fn asked(&self, name: &QualifiedName) -> Option<&Asked> {
+    fn asked(&self, name: &QualifiedName) -> Option<&Requested> {
         self.asked.iter().find(|asked| asked.name == *name)
     }
 
@@ -267,10 +277,10 @@ impl World<'_> {
     }
 }
 
-impl Releases for World<'_> {
+impl Releases for ReleaseProvider<'_> {
     fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, ResolveError> {
         let here = self.here.get(name);
-        let as_here = here.map(Here::release);
+        let as_here = here.map(InstalledVersion::release);
         let asked = self.asked(name);
         if asked.is_none() && here.is_some_and(|here| !here.may_move) {
             return Ok(as_here.into_iter().collect());
@@ -307,7 +317,7 @@ impl Release {
     }
 }
 
-impl Here {
+impl InstalledVersion {
     fn of(skill: &LockedSkill, may_merge: bool) -> Option<(QualifiedName, Self)> {
         let name = skill.name.parse().ok().filter(|_| skill.kind == "registry")?;
         let version = skill.version.as_deref()?.parse().ok()?;
@@ -326,21 +336,21 @@ impl Here {
     }
 }
 
-impl Asked {
+impl Requested {
     /// Converts the request to a constraint for the resolver. In an update, a skill that is only a requirement of
     /// others has no constraint of its own.
-    fn wish(&self, here: Option<&Here>) -> Option<Wish> {
+    fn constraint(&self, here: Option<&InstalledVersion>) -> Option<Constraint> {
         let wanted = self.request.wanted();
         let is_open = |entry: &&Entry| entry.is_offered();
         let does = |entry: &&Entry| match wanted {
-            Wanted::Newest => is_open(entry),
-            Wanted::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
-            Wanted::Range(range) => is_open(entry) && range.matches(&entry.version),
+            ReleaseSelector::Newest => is_open(entry),
+            ReleaseSelector::Exact(version) => entry.version.cmp_precedence(version).is_eq(),
+            ReleaseSelector::Range(range) => is_open(entry) && range.matches(&entry.version),
         };
         let mut versions: BTreeSet<Version> =
             self.releases.iter().filter(does).map(|entry| entry.version.clone()).collect();
         if let Some(here) = here.filter(|_| self.is_update) {
-            if here.is_dependency && *wanted == Wanted::Newest {
+            if here.is_dependency && *wanted == ReleaseSelector::Newest {
                 return None;
             }
             versions.retain(|version| *version >= here.version);
@@ -349,11 +359,11 @@ impl Asked {
         let range =
             if self.request.as_str().is_empty() { String::new() } else { format!("@{}", self.request.as_str()) };
         let why = format!("you asked for {}{range}", self.name);
-        Some(Wish { name: self.name.clone(), takes: Takes::Versions(versions), why })
+        Some(Constraint { name: self.name.clone(), takes: AllowedReleases::Versions(versions), why })
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for Requested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.name, self.request.as_str())
     }

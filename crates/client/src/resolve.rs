@@ -1,6 +1,6 @@
 //! [`resolve`]: finds the release for a name that a user entered.
 
-use registry_index::{Entry, ReadError, Wanted, newest, select};
+use registry_index::{Entry, ReadError, ReleaseSelector, newest, select};
 use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{QualifiedName, SkillName};
@@ -10,7 +10,7 @@ use crate::{
     lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
     search,
-    spec::{Request, Spec},
+    spec::{Spec, VersionRequest},
 };
 
 /// A release, with the registry that has it.
@@ -111,7 +111,11 @@ pub fn resolve(registries: &Registries, spec: &Spec) -> Result<Resolved, Resolve
 }
 
 /// Finds the release that satisfies a request, in a known registry.
-pub(crate) fn release_in(registry: Registry, name: QualifiedName, request: &Request) -> Result<Resolved, ResolveError> {
+pub(crate) fn release_in(
+    registry: Registry,
+    name: QualifiedName,
+    request: &VersionRequest,
+) -> Result<Resolved, ResolveError> {
     let entries = releases(&registry, &name)?;
     let Some(entry) = select(&entries, request.wanted()).cloned() else {
         return Err(no_release(&registry, &name, request, &entries));
@@ -120,7 +124,10 @@ pub(crate) fn release_in(registry: Registry, name: QualifiedName, request: &Requ
 }
 
 /// Returns the registry and the full name for a spec.
-pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, QualifiedName, Request), ResolveError> {
+pub(crate) fn locate(
+    registries: &Registries,
+    spec: &Spec,
+) -> Result<(Registry, QualifiedName, VersionRequest), ResolveError> {
     match spec {
         Spec::Qualified { name, request } => Ok((registries.serving(&name.owner)?, name.clone(), request.clone())),
         Spec::Bare { name, request } => {
@@ -138,7 +145,7 @@ pub(crate) fn locate_known(
     registries: &Registries,
     spec: &Spec,
     lock: &LockFile,
-) -> Result<(Registry, QualifiedName, Request), ResolveError> {
+) -> Result<(Registry, QualifiedName, VersionRequest), ResolveError> {
     let known = match spec {
         Spec::Qualified { name, request } => lock.get(&name.to_string()).map(|locked| (locked, request)),
         Spec::Bare { name, request } => lock.find(name).map(|locked| (locked, request)),
@@ -189,11 +196,11 @@ pub(crate) fn releases(registry: &Registry, name: &QualifiedName) -> Result<Vec<
 pub(crate) fn no_release(
     registry: &Registry,
     name: &QualifiedName,
-    request: &Request,
+    request: &VersionRequest,
     entries: &[Entry],
 ) -> ResolveError {
     let request = match request.wanted() {
-        Wanted::Newest => "that is neither yanked nor withdrawn".to_owned(),
+        ReleaseSelector::Newest => "that is neither yanked nor withdrawn".to_owned(),
         _ => request.as_str().to_owned(),
     };
     let available = newest(entries, false).map(|entry| entry.version.clone()).into_iter().collect();

@@ -55,7 +55,7 @@ impl Fails for SearchError {
 
 /// Results of a search.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SearchResults {
     /// Matching skills, best first.
     pub results: Vec<SearchResult>,
     /// Skills that could not be searched, one sentence each.
@@ -65,11 +65,11 @@ pub struct Found {
 /// Searches for skills and returns at most `limit`, best first.
 ///
 /// All terms must match. If no skill matches all of them, skills that match some are returned. An empty query matches
-/// everything. A skill with damaged index entries is left out, and listed in [`Found::skipped`].
+/// everything. A skill with damaged index entries is left out, and listed in [`SearchResults::skipped`].
 ///
 /// # Errors
 /// [`SearchError`]
-pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Found, SearchError> {
+pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<SearchResults, SearchError> {
     let (mut found, mut skipped, mut on_servers) = (Vec::new(), Vec::new(), Vec::new());
     for registry in registries.all()? {
         if let Some(results) = registry.search(query, limit)? {
@@ -95,7 +95,7 @@ pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Foun
         results.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.name.cmp(&b.name)));
         results.truncate(limit);
     }
-    Ok(Found { results, skipped })
+    Ok(SearchResults { results, skipped })
 }
 
 /// Ranks the newest releases of skills, each with the name of its registry, like [`search()`].
@@ -277,7 +277,7 @@ pub fn is_unspaced(c: char) -> bool {
 /// only locally available names with the same beginning are compared.
 pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<String>, ReadError> {
     let index = registry.index();
-    let others = if registry.is_here() { index.names()? } else { index.names_beside(name)? };
+    let others = if registry.is_local() { index.names()? } else { index.names_beside(name)? };
     Ok(nearest(others, name, SUGGESTIONS))
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{interrupt, read_bounded};
-use process::{Ended, Membership, Order, child};
+use process::{BoundedCommand, ExitReason, Membership, child};
 use registry_index::{KeyError, PublicKey, SecretKey, SignatureError, namespace_of, signed_with};
 use skill::Limits;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -150,14 +150,19 @@ impl SigningKey {
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }
         let (input, output_bytes) = (statement.as_bytes().to_vec(), Some(MOST_OUTPUT));
-        let order = Order { input, output_bytes, membership: Membership::Ours, ..Order::new(command, TIME_LIMIT) };
+        let order = BoundedCommand {
+            input,
+            output_bytes,
+            membership: Membership::Ours,
+            ..BoundedCommand::new(command, TIME_LIMIT)
+        };
         let done = process::run(order, interrupt::is_raised).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => failed("ssh-keygen was not found on the PATH".to_owned()),
             _ => io(source),
         })?;
         match (done.ended, done.exit) {
-            (Ended::Exited, Some(0)) => return Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-            (Ended::TimedOut, _) => {
+            (ExitReason::Exited, Some(0)) => return Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+            (ExitReason::TimedOut, _) => {
                 return Err(failed(format!("ssh-keygen took more than {} seconds", TIME_LIMIT.as_secs())));
             }
             _ => {}

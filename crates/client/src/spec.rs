@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use registry_index::{Wanted, WantedError};
+use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath};
 use thiserror::Error;
@@ -17,14 +17,14 @@ pub enum Spec {
         /// Full name of the skill.
         name: QualifiedName,
         /// Requested version or range.
-        request: Request,
+        request: VersionRequest,
     },
     /// A skill without its owner: `name[@req]`. Exactly one owner must have it.
     Bare {
         /// Bare name of the skill.
         name: SkillName,
         /// Requested version or range.
-        request: Request,
+        request: VersionRequest,
     },
     /// A folder, as written. A leading `~` is the user's home.
     Folder(String),
@@ -38,9 +38,9 @@ pub enum Spec {
 
 /// A requested version or range, with its original text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct VersionRequest {
     text: String,
-    wanted: Wanted,
+    wanted: ReleaseSelector,
 }
 
 /// A folder in a git repository: `URL[#path][@ref]`.
@@ -92,7 +92,7 @@ pub enum SpecError {
     Form(String),
     /// The text after the `@` is not a version or range.
     #[error(transparent)]
-    Wanted(#[from] WantedError),
+    Wanted(#[from] ReleaseSelectorError),
 }
 
 impl Fails for SpecError {
@@ -110,17 +110,17 @@ impl Fails for SpecError {
     }
 }
 
-impl Request {
+impl VersionRequest {
     /// Requests exactly this version.
     #[must_use]
     pub fn exact(version: &semver::Version) -> Self {
-        Self { text: version.to_string(), wanted: Wanted::Exact(version.clone()) }
+        Self { text: version.to_string(), wanted: ReleaseSelector::Exact(version.clone()) }
     }
 
     /// Requests the newest release.
     #[must_use]
     pub fn newest() -> Self {
-        Self { text: String::new(), wanted: Wanted::Newest }
+        Self { text: String::new(), wanted: ReleaseSelector::Newest }
     }
 
     /// Returns the text after the `@`; empty for the newest.
@@ -131,20 +131,20 @@ impl Request {
 
     /// Returns the parsed request.
     #[must_use]
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &ReleaseSelector {
         &self.wanted
     }
 }
 
-impl FromStr for Request {
-    type Err = WantedError;
-    fn from_str(text: &str) -> Result<Self, WantedError> {
-        let wanted = if text == "latest" { Wanted::Newest } else { text.parse()? };
+impl FromStr for VersionRequest {
+    type Err = ReleaseSelectorError;
+    fn from_str(text: &str) -> Result<Self, ReleaseSelectorError> {
+        let wanted = if text == "latest" { ReleaseSelector::Newest } else { text.parse()? };
         Ok(Self { text: text.trim().to_owned(), wanted })
     }
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for VersionRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text.as_str() {
             "" => Ok(()),
@@ -214,7 +214,7 @@ fn of_registry(text: &str) -> Result<Spec, SpecError> {
     if text.ends_with('@') {
         return Err(SpecError::Form(text.to_owned()));
     }
-    let request: Request = request.parse()?;
+    let request: VersionRequest = request.parse()?;
     if !name.contains('/') {
         return Ok(Spec::Bare { name: SkillName::parse_standard(name)?, request });
     }
@@ -407,9 +407,9 @@ mod tests {
             assert!(matches!(spec(text), Spec::Bare { .. }), "{text}");
         }
         let Spec::Qualified { request, .. } = spec("acme/pdf@1.2.0") else { panic!() };
-        assert!(matches!(request.wanted(), Wanted::Exact(_)));
+        assert!(matches!(request.wanted(), ReleaseSelector::Exact(_)));
         let Spec::Qualified { request, .. } = spec("acme/pdf@>=1,<2") else { panic!() };
-        assert!(matches!(request.wanted(), Wanted::Range(_)));
+        assert!(matches!(request.wanted(), ReleaseSelector::Range(_)));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! file. Undoing is an operation itself, so that it can be undone in turn. No revision is ever removed from a history.
 
 mod error;
-mod last;
-mod several;
+mod last_operation;
+mod operations;
 
 use std::{
     collections::BTreeMap,
@@ -13,9 +13,9 @@ use std::{
 };
 
 use library::{
-    Action, AgentDir, Before, Checkout, Commit, CommitError, Committed, Content, Event, FolderState, Library,
-    LinkChanges, LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId,
-    RevisionSpec, SkillState, Stamp, State, WholeChange, interrupt::Section,
+    Action, AgentDir, Checkout, Commit, CommitError, Committed, Content, Event, FolderState, Library, LinkChanges,
+    LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, RevisionSpec,
+    SkillChange, SkillState, Stamp, State, StateBefore, interrupt::Section,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -24,10 +24,10 @@ use skill::{
 };
 
 pub use error::UndoError;
-pub use last::undo_reason;
-use last::{Last, OfSkill, UNDO};
-use several::Since;
-pub use several::{Operation, START, operations};
+pub use last_operation::undo_reason;
+use last_operation::{LastOperation, SkillChanges, UNDO};
+use operations::OperationsSince;
+pub use operations::{Operation, START, operations};
 
 use crate::lock_file::{LockFile, LockedSkill, line_of, write_pending_lines};
 
@@ -98,8 +98,8 @@ pub struct UndoneSkill {
 }
 
 /// A skill to be restored to an earlier state.
-struct Planned<'a> {
-    of: OfSkill<'a>,
+struct PlannedRestore<'a> {
+    of: SkillChanges<'a>,
     /// Current head; `None` if the operation only changed settings and the skill has no history.
     head: Option<Revision>,
     /// Files of the current head.
@@ -119,7 +119,7 @@ pub fn undo(
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
     let (events, _) = library.events()?;
-    let last = Last::of(&events).ok_or(UndoError::Nothing)?;
+    let last = LastOperation::of(&events).ok_or(UndoError::Nothing)?;
     carry_out(library, &last, lock_path, (stamp, permit), dry_run)
 }
 
@@ -136,7 +136,7 @@ pub fn undo_to(
     dry_run: bool,
 ) -> Result<Option<Undone>, UndoError> {
     let (events, _) = library.events()?;
-    let Since { all, operations } = Since::of(&events, id)?;
+    let OperationsSince { all, operations } = OperationsSince::of(&events, id)?;
     let Some(all) = all else { return Ok(None) };
     let undone = carry_out(library, &all, lock_path, by, dry_run)?;
     Ok(Some(Undone { operations, ..undone }))
@@ -144,7 +144,7 @@ pub fn undo_to(
 
 fn carry_out(
     library: &mut Library,
-    last: &Last<'_>,
+    last: &LastOperation<'_>,
     lock_path: &Path,
     (stamp, permit): (&Stamp, &Permit<'_>),
     dry_run: bool,
@@ -161,7 +161,7 @@ fn carry_out(
     let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
     let locked = lock.by_bare_name();
     let commits: Vec<Commit> = planned.iter().filter_map(|planned| planned.commit(&locked, &stamp)).collect();
-    let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
+    let mut skills: Vec<UndoneSkill> = planned.iter().map(PlannedRestore::outcome).collect();
     if !dry_run {
         let plans = Plans { links: links_of(library, &planned), lock_lines: lock_lines(&planned, &lock, lock_path)? };
         plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
@@ -185,16 +185,16 @@ fn carry_out(
 /// Checks whether a skill can be restored, and plans it.
 fn plan<'a>(
     library: &Library,
-    of: OfSkill<'a>,
+    of: SkillChanges<'a>,
     is_several: bool,
     (stamp, permit): (&Stamp, &Permit<'_>),
-) -> Result<Planned<'a>, UndoError> {
+) -> Result<PlannedRestore<'a>, UndoError> {
     let name = &of.name;
     library.check_pinned(name, &stamp.actor)?;
     library.check_may_restore_state(name, of.state_before(), &stamp.actor)?;
     let head = library.head(name)?;
     let now = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
-    let Some(revision) = of.revision() else { return Ok(Planned { head, now, then: None, of }) };
+    let Some(revision) = of.revision() else { return Ok(PlannedRestore { head, now, then: None, of }) };
     let head = head.filter(|head| head.id == *revision).ok_or_else(|| UndoError::Moved(name.clone()))?;
     match library.folder_state(name)? {
         FolderState::Modified(_) | FolderState::Blocked(_) if !head.tombstone => {
@@ -229,8 +229,8 @@ fn plan<'a>(
         None => None,
     };
     let after = then.as_ref().map(|(_, cleared)| cleared.bundle().clone()).unwrap_or_default();
-    let planned = Planned { head: Some(head), now, then, of };
-    permit(&WholeChange {
+    let planned = PlannedRestore { head: Some(head), now, then, of };
+    permit(&SkillChange {
         skill: &planned.of.name,
         action: planned.action(),
         origin: planned.origin(),
@@ -241,7 +241,7 @@ fn plan<'a>(
     Ok(planned)
 }
 
-impl Planned<'_> {
+impl PlannedRestore<'_> {
     /// Returns whether the skill differs from its target state. Operations may already have undone each other.
     fn changes(&self, state: &State) -> bool {
         let of_skill = state.of(&self.of.name);
@@ -292,7 +292,7 @@ impl Planned<'_> {
         };
         let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
         let lock = locked.get(self.of.name.as_str()).copied().map(LockFile::text_of);
-        let before = Some(Before { lock, ..Before::default() });
+        let before = Some(StateBefore { lock, ..StateBefore::default() });
         let revisions = vec![NewRevision { before, ..revision }];
         Some(Commit { skill: self.of.name.clone(), base: self.head_id(), revisions })
     }
@@ -369,12 +369,12 @@ impl Planned<'_> {
     }
 }
 
-fn links_of(library: &Library, planned: &[Planned<'_>]) -> BTreeMap<SkillName, LinkPlan> {
+fn links_of(library: &Library, planned: &[PlannedRestore<'_>]) -> BTreeMap<SkillName, LinkPlan> {
     let state = library.state().unwrap_or_default();
     planned.iter().map(|planned| (planned.of.name.clone(), planned.links(&state))).collect()
 }
 
-fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<Option<LockLines>, UndoError> {
+fn lock_lines(planned: &[PlannedRestore<'_>], lock: &LockFile, path: &Path) -> Result<Option<LockLines>, UndoError> {
     let locked = lock.by_bare_name();
     let mut entries = Vec::new();
     for planned in planned {
@@ -388,7 +388,7 @@ fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<O
 fn restore_settings(
     library: &Library,
     stamp: &Stamp,
-    (planned, plans): (&[Planned<'_>], BTreeMap<SkillName, LinkPlan>),
+    (planned, plans): (&[PlannedRestore<'_>], BTreeMap<SkillName, LinkPlan>),
     skills: &mut [UndoneSkill],
 ) {
     let before: BTreeMap<_, _> = planned.iter().map(|planned| (&planned.of.name, planned.of.state_before())).collect();

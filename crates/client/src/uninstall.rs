@@ -6,9 +6,9 @@ use std::{
 };
 
 use library::{
-    Action, Before, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library,
-    LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SnapshotError, Stamp,
-    StorageError, TakeOver, WholeChange, interrupt::Section,
+    Action, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, HandEditMode, Library,
+    LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SkillChange, SnapshotError,
+    Stamp, StateBefore, StorageError, interrupt::Section,
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -126,7 +126,7 @@ fn check_permit(
     let action = Action::Uninstall;
     let origin = head.origin.as_ref();
     let permitted =
-        permit(&WholeChange { skill, action, origin, before: &before, after: &after, verdict: Verdict::Allow });
+        permit(&SkillChange { skill, action, origin, before: &before, after: &after, verdict: Verdict::Allow });
     Ok(permitted.inspect_err(|denied| {
         let code = denied.failure().code;
         let event = Event::refused(stamp, skill.as_str(), action.as_str(), code, &denied.to_string());
@@ -234,10 +234,10 @@ fn prepare(
         return Err(UninstallError::Authored(skill.clone(), is_blocked));
     };
     check_permit(library, (skill, &head), stamp, permit)?;
-    let snapshot = library.snapshot(skill, stamp, TakeOver::Commit)?;
+    let snapshot = library.snapshot(skill, stamp, HandEditMode::Commit)?;
     let base = snapshot.base.map(|base| base.id);
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));
-    let before = Some(Before { lock: lock.entry_text(skill), ..Before::default() });
+    let before = Some(StateBefore { lock: lock.entry_text(skill), ..StateBefore::default() });
     let revisions = vec![NewRevision { before, ..gone }];
     let result = Uninstalled {
         name: origin.name,

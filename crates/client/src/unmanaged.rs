@@ -9,7 +9,7 @@ use cap_std::{
 use library::{Library, LibraryError, folder};
 use skill::{Limits, SkillName, validate};
 
-use crate::{agent_folders::AgentFolders, found::skill_md_of};
+use crate::{agent_folders::AgentFolders, discovery::skill_md_of};
 
 /// A skill without a history in the library.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,21 +1,21 @@
 //! [`UpdateRequest`]: updates installed skills to newer releases, and merges local changes.
 
-mod newer;
+mod candidate;
 
 use library::{Library, Origin, interrupt};
 use skill::SkillName;
 
-use newer::{Newer, bring_sources, choose, newer};
-pub use newer::{Outdated, outdated};
+pub use candidate::{Outdated, outdated};
+use candidate::{UpdateCandidate, choose, newer, prefetch_sources};
 
 use crate::{
     install::{
-        Batch, Candidate, Choice as Side, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer,
-        Needs, Order, Progress, bare, fetch,
+        Batch, Candidate, Choice as Side, Evolved, FetchItem, InstallError, InstallRequest, InstallStatus, Installed,
+        Installer, Needs, Progress, bare, fetch,
     },
     lock_file::{LockFile, LockedSkill},
     requires::Choice,
-    spec::Request,
+    spec::VersionRequest,
 };
 
 /// Skills to update, and options.
@@ -39,7 +39,7 @@ pub struct SkillToUpdate {
     /// Full name `owner/name`, or the bare name.
     pub name: String,
     /// Requested release; by default the request recorded in the lock file.
-    pub request: Option<Request>,
+    pub request: Option<VersionRequest>,
 }
 
 /// A skill that was installed from a source.
@@ -51,7 +51,7 @@ pub(crate) struct InstalledSkill {
     /// Entry in the lock file, if there is one.
     pub locked: Option<LockedSkill>,
     /// Release that the user requested for this update.
-    pub wanted: Option<Request>,
+    pub wanted: Option<VersionRequest>,
 }
 
 impl Installer<'_> {
@@ -71,7 +71,7 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let skills = installed(self.library, &lock, &request.skills)?;
-        bring_sources(self, &skills, (&as_install, &lock), true);
+        prefetch_sources(self, &skills, (&as_install, &lock), true);
         let choice = choose(self, &skills, &as_install, &lock)?;
         for (done, skill) in skills.iter().enumerate() {
             interrupt::check()?;
@@ -98,11 +98,11 @@ impl Installer<'_> {
         batch: &mut Batch,
     ) -> Result<(), InstallError> {
         match newer(self, skill, skill.target(choice), request) {
-            Ok(Newer::Release(candidate)) => {
+            Ok(UpdateCandidate::Release(candidate)) => {
                 let is_dependency = skill.locked.as_ref().is_some_and(|locked| locked.dependency);
                 self.plan_one(Candidate { is_dependency, ..*candidate }, request, batch);
             }
-            Ok(Newer::None { warnings, .. }) => {
+            Ok(UpdateCandidate::None { warnings, .. }) => {
                 batch.settle(self.unchanged(skill, warnings)?);
             }
             Err(error) => {
@@ -128,8 +128,8 @@ impl Installer<'_> {
                 continue;
             }
             let source = choice.source(name).map(str::to_owned);
-            let (name, version, newest) = (name.clone(), version.clone(), Request::newest());
-            let order = Order::Chosen { name, request: newest, version, source, is_dependency: true };
+            let (name, version, newest) = (name.clone(), version.clone(), VersionRequest::newest());
+            let order = FetchItem::Chosen { name, request: newest, version, source, is_dependency: true };
             match fetch(self.inputs(), &order, request) {
                 Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
                 Err(error) => {

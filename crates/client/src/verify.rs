@@ -1,7 +1,7 @@
 //! [`verify()`]: checks installed skills against the lock file.
 
 use library::{FolderState, Library, Revision};
-use registry_index::{Entry, Wanted};
+use registry_index::{Entry, ReleaseSelector};
 use skill::{
     Bundle, QualifiedName, SkillName, archive,
     diff::{self, FileChange},
@@ -12,7 +12,7 @@ use crate::{
     lock_file::{LockFile, LockedSkill, LockedWaiver},
     release_state::ReleaseState,
     resolve::{self, ResolveError, Resolved},
-    spec::Request,
+    spec::VersionRequest,
 };
 
 /// Result of comparing an installed skill with the lock file.
@@ -52,7 +52,7 @@ impl VerifyStatus {
 
     /// Returns whether the content is that of the lock file, possibly with edits made here.
     #[must_use]
-    pub fn is_sound(self) -> bool {
+    pub fn is_intact(self) -> bool {
         matches!(self, Self::Pristine | Self::Evolved | Self::Modified)
     }
 }
@@ -108,10 +108,10 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
     };
     found.warnings.extend(entry.waivers.iter().filter(|waiver| !is_ours(waiver)).map(LockedWaiver::not_ours));
     found = found.files_of(by.library, &name, entry)?;
-    if found.status.is_sound() {
+    if found.status.is_intact() {
         found = found.release_of(by.library, &name, entry)?;
     }
-    if found.status.is_sound() && entry.kind == "registry" {
+    if found.status.is_intact() && entry.kind == "registry" {
         found = found.line_of(by, entry, offline);
     }
     Ok(found)
@@ -166,11 +166,11 @@ impl Verified {
     fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
         let registries = by.registries.offline_if(offline);
         let (Ok(name), Some(Ok(request))) =
-            (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<Request>))
+            (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<VersionRequest>))
         else {
             return self.is(VerifyStatus::Tampered, "the lock file has no owner/name or no version for it");
         };
-        if !matches!(request.wanted(), Wanted::Exact(_)) {
+        if !matches!(request.wanted(), ReleaseSelector::Exact(_)) {
             return self.is(VerifyStatus::Tampered, "the version in the lock file is not an exact version");
         }
         let registry = registries.of_installed(&name.owner, &entry.source).map_err(ResolveError::from);

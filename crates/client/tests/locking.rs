@@ -198,7 +198,7 @@ fn locked_content_follows_edits() {
     world.install_one("acme/pdf");
     write(&world.library_path().join("pdf/SKILL.md"), &skill_md("pdf", "Evolved."));
     let mut library = world.library();
-    library.snapshot(&name("pdf"), &World::stamp(), library::TakeOver::Commit).unwrap();
+    library.snapshot(&name("pdf"), &World::stamp(), library::HandEditMode::Commit).unwrap();
     assert!(LockFile::refresh(&world.lock_path(), &library, &name("pdf")).unwrap());
     let lock = LockFile::read(&world.lock_path()).unwrap();
     let head = library.head(&name("pdf")).unwrap().unwrap();
@@ -238,11 +238,11 @@ fn oversized_merge_is_not_written() {
     index.write().unwrap();
     let begun = "format = 1\n<<<<<<< HEAD\n=======\n>>>>>>> other\n";
     write(&world.lock_path(), begun);
-    let error = client::heal(&world.lock_path(), &world.library()).unwrap_err();
+    let error = client::resolve_conflicts(&world.lock_path(), &world.library()).unwrap_err();
     assert!(matches!(&error, LockFileError::TooLarge { why, .. } if why.contains("the limit is 4194304")), "{error}");
     assert_eq!(error.failure().code, "too_large");
     assert_eq!(world.lock_text(), begun, "the file is as it was");
     write(&world.lock_path(), &format!("{begun}{}", " ".repeat(4 << 20)));
-    let error = client::heal(&world.lock_path(), &world.library()).unwrap_err();
+    let error = client::resolve_conflicts(&world.lock_path(), &world.library()).unwrap_err();
     assert!(error.to_string().contains("the limit of 4194304 bytes"), "{error}");
 }

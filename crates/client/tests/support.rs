@@ -124,7 +124,7 @@ impl World {
             accept: &client::accept_nothing,
             progress: &|_| {},
             program: Some("the one under test"),
-            ahead: client::Ahead::default(),
+            prefetch: client::Prefetch::default(),
         }
         .install(request)
     }
@@ -166,6 +166,6 @@ pub fn request(specs: &[&str]) -> InstallRequest {
 }
 
 /// A policy check that permits every change.
-pub fn permit_all(_: &library::WholeChange<'_>) -> Result<(), library::Denied> {
+pub fn permit_all(_: &library::SkillChange<'_>) -> Result<(), library::Denied> {
     Ok(())
 }

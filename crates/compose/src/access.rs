@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use agent::{Catalogue, Decision, Settings, Sight};
+use agent::{Catalogue, PermissionDecision, Settings, Visibility};
 
 use crate::{
     names::{PREFIX, tool_name},
-    store::Entry,
+    store::ToolEntry,
     tool::{ComposedTool, reach},
 };
 
@@ -15,7 +15,7 @@ pub struct Access<'a> {
     settings: &'a Settings,
     agent: &'a str,
     /// Decision for the skill of each composed tool. Disabled and unusable skills are missing.
-    skills: HashMap<String, Decision>,
+    skills: HashMap<String, PermissionDecision>,
 }
 
 impl<'a> Access<'a> {
@@ -23,11 +23,11 @@ impl<'a> Access<'a> {
     #[must_use]
     pub fn new(catalogue: &Catalogue, settings: &'a Settings, agent: &'a str) -> Self {
         let skills = catalogue.skills.iter().filter_map(|listed| {
-            let decision = match listed.sight(settings, agent) {
-                Sight::Seen => Decision::Allow,
-                Sight::Asked => Decision::Ask,
-                Sight::Denied | Sight::NotOnList => Decision::Deny,
-                Sight::Disabled | Sight::Unusable(_) => return None,
+            let decision = match listed.visibility(settings, agent) {
+                Visibility::Seen => PermissionDecision::Allow,
+                Visibility::Asked => PermissionDecision::Ask,
+                Visibility::Denied | Visibility::NotOnList => PermissionDecision::Deny,
+                Visibility::Disabled | Visibility::Unusable(_) => return None,
             };
             Some((tool_name(listed.name.as_str()), decision))
         });
@@ -36,10 +36,10 @@ impl<'a> Access<'a> {
 
     /// Returns the decision for one tool by itself, without the tools that it calls.
     #[must_use]
-    pub fn decision(&self, tool: &str) -> Decision {
+    pub fn decision(&self, tool: &str) -> PermissionDecision {
         let of_list = match self.settings.capability(self.agent, tool) {
-            Some(false) => Decision::Deny,
-            Some(true) | None => Decision::Allow,
+            Some(false) => PermissionDecision::Deny,
+            Some(true) | None => PermissionDecision::Allow,
         };
         of_list.max(self.of_tool(tool)).max(self.of_skill(tool))
     }
@@ -48,54 +48,54 @@ impl<'a> Access<'a> {
     /// the agent's list of capabilities names `whole`, that grants its parts as well, except unusable ones. `Ask` is
     /// never weakened.
     #[must_use]
-    pub fn decision_within(&self, whole: &str, part: &str) -> Decision {
+    pub fn decision_within(&self, whole: &str, part: &str) -> PermissionDecision {
         let is_granted = whole != part && self.settings.capability(self.agent, whole) == Some(true);
         let is_usable = !part.starts_with(PREFIX) || self.skills.contains_key(part);
         if !is_granted || !is_usable {
             return self.decision(part);
         }
-        let asked = [self.of_tool(part), self.of_skill(part)].contains(&Decision::Ask);
-        if asked { Decision::Ask } else { Decision::Allow }
+        let asked = [self.of_tool(part), self.of_skill(part)].contains(&PermissionDecision::Ask);
+        if asked { PermissionDecision::Ask } else { PermissionDecision::Allow }
     }
 
-    fn of_tool(&self, tool: &str) -> Decision {
+    fn of_tool(&self, tool: &str) -> PermissionDecision {
         self.settings.permissions.tool(self.agent, tool)
     }
 
     /// Returns the decision for the skill of a composed tool. Other tools are allowed.
-    fn of_skill(&self, tool: &str) -> Decision {
+    fn of_skill(&self, tool: &str) -> PermissionDecision {
         match tool.starts_with(PREFIX) {
-            true => self.skills.get(tool).copied().unwrap_or(Decision::Deny),
-            false => Decision::Allow,
+            true => self.skills.get(tool).copied().unwrap_or(PermissionDecision::Deny),
+            false => PermissionDecision::Allow,
         }
     }
 
     /// Returns whether a skill exists but is denied to this agent.
     #[must_use]
     pub fn hides(&self, skill: &str) -> bool {
-        self.skills.get(&tool_name(skill)) == Some(&Decision::Deny)
+        self.skills.get(&tool_name(skill)) == Some(&PermissionDecision::Deny)
     }
 
     /// Returns the tools among some entries that the agent may use together with everything they call.
     #[must_use]
-    pub fn offered<'e>(&self, entries: &'e BTreeMap<String, Entry>) -> Vec<&'e ComposedTool> {
+    pub fn offered<'e>(&self, entries: &'e BTreeMap<String, ToolEntry>) -> Vec<&'e ComposedTool> {
         let tools = by_name(entries);
-        let offered = entries.values().filter_map(Entry::tool);
+        let offered = entries.values().filter_map(ToolEntry::tool);
         offered.filter(|tool| self.barred_by(tool, &tools).is_none()).collect()
     }
 
     /// Returns the name of the first tool that is denied to the agent: `tool` itself or one that it calls.
     #[must_use]
-    pub fn barred(&self, tool: &ComposedTool, entries: &BTreeMap<String, Entry>) -> Option<String> {
+    pub fn first_denied(&self, tool: &ComposedTool, entries: &BTreeMap<String, ToolEntry>) -> Option<String> {
         self.barred_by(tool, &by_name(entries)).map(str::to_owned)
     }
 
     fn barred_by<'e>(&self, tool: &'e ComposedTool, tools: &HashMap<&str, &'e ComposedTool>) -> Option<&'e str> {
         let all = reach(tool, |name| tools.get(name).copied());
-        all.into_iter().find(|part| self.decision_within(&tool.name, part) == Decision::Deny)
+        all.into_iter().find(|part| self.decision_within(&tool.name, part) == PermissionDecision::Deny)
     }
 }
 
-fn by_name(entries: &BTreeMap<String, Entry>) -> HashMap<&str, &ComposedTool> {
-    entries.values().filter_map(Entry::tool).map(|tool| (tool.name.as_str(), tool)).collect()
+fn by_name(entries: &BTreeMap<String, ToolEntry>) -> HashMap<&str, &ComposedTool> {
+    entries.values().filter_map(ToolEntry::tool).map(|tool| (tool.name.as_str(), tool)).collect()
 }

@@ -12,12 +12,12 @@ use crate::{
     host::ToolSpec,
     names::SHELL,
     native::located::{KEYWORD, Located},
-    near::{near, suggest},
     position::join,
     problem::Problems,
     reference::{Reference, Root, Segment},
     schema::judge,
     shape::{Shape, follow, is_composed},
+    suggestions::{near, suggest},
     systems::also_called,
     template::Template,
 };
@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
     fn list(&self, list: &Template, at: &str, spot: &Spot, problems: &mut Problems<'_>) {
         let before = problems.count();
         self.references(list, at, spot, problems);
-        let Some(reference) = list.lone().filter(|_| problems.count() == before) else { return };
+        let Some(reference) = list.single_reference().filter(|_| problems.count() == before) else { return };
         if let Ok(shape) = self.shape(reference, spot)
             && let Some(types) = shape.types()
             && !types.contains(&"array")
@@ -137,7 +137,8 @@ impl<'a> Checker<'a> {
             Root::Index if path.is_empty() => Ok(Shape::Whole),
             Root::Index => Err(unknown(("`index` is a number and has no fields".to_owned(), String::new()))),
             Root::Item => {
-                let list = self.declaration.steps.get(spot.step).and_then(|step| step.for_each.as_ref()?.lone());
+                let list =
+                    self.declaration.steps.get(spot.step).and_then(|step| step.for_each.as_ref()?.single_reference());
                 let outside = Spot { step: spot.step, in_loop: false };
                 let shape = match list {
                     Some(list) => self.shape(list, &outside).unwrap_or(Shape::Any),
@@ -308,12 +309,12 @@ impl Fit<'_, '_> {
     }
 
     fn text(&self, template: &Template, schema: &Value, at: &str, problems: &mut Problems<'_>) {
-        let shape = match template.lone() {
+        let shape = match template.single_reference() {
             Some(reference) => self.checker.shape(reference, self.spot).unwrap_or(Shape::Any),
             None => Shape::Text,
         };
         if let Some(why) = shape.clash(self.root, schema) {
-            let hint = match template.lone() {
+            let hint = match template.single_reference() {
                 Some(_) => "refer to another value, or add text around the reference to make it a string",
                 None => "remove the text around the reference to keep the type of its value",
             };

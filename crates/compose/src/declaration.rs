@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     condition::Condition,
-    near::suggest,
     position::join,
     problem::Problems,
+    suggestions::suggest,
     systems::own_name,
     template::{Template, TemplateError, is_name, is_template},
 };
@@ -303,7 +303,7 @@ fn for_each(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) 
         return None;
     };
     let template = template(text, &at, problems)?;
-    if template.lone().is_none() {
+    if template.single_reference().is_none() {
         problems.value(
             &at,
             "bad_for_each",

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent::Decision;
+use agent::PermissionDecision;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -59,7 +59,7 @@ pub struct Executor<'a> {
     /// All composed tools, which steps may call as well.
     pub composed: &'a [ComposedTool],
     /// Returns the decision for a tool by name. `Ask` requires a person's consent to the plan.
-    pub decision: &'a dyn Fn(&str) -> Decision,
+    pub decision: &'a dyn Fn(&str) -> PermissionDecision,
     /// Highest approval level to which a person consented.
     pub approved: Approval,
     /// Limits of the run.
@@ -86,7 +86,7 @@ impl Executor<'_> {
     #[must_use]
     pub fn run(&self, tool: &ComposedTool, input: Value) -> Trace {
         let shared = self.shared();
-        let input = shared.whole_input(tool, input);
+        let input = shared.with_defaults(tool, input);
         let approval = shared.level(tool);
         // An invalid input fails without asking for consent.
         let fits = shared.judge(&tool.name, "input", &tool.input, &input).is_ok();

@@ -75,13 +75,13 @@ pub struct ToolFault {
 impl ToolFault {
     /// Creates a permanent fault.
     #[must_use]
-    pub fn lasting(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn permanent(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: false }
     }
 
     /// Creates a transient fault.
     #[must_use]
-    pub fn passing(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn transient(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: true }
     }
 
@@ -113,11 +113,11 @@ impl Bounds<'_> {
     /// The deadline has passed (`timeout`), or the run was cancelled (`cancelled`).
     pub fn remaining(&self) -> Result<Duration, ToolFault> {
         if self.cancelled.load(Ordering::Relaxed) {
-            return Err(ToolFault::lasting("cancelled", "the run was cancelled"));
+            return Err(ToolFault::permanent("cancelled", "the run was cancelled"));
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         match left.is_zero() {
-            true => Err(ToolFault::passing("timeout", "the call timed out")),
+            true => Err(ToolFault::transient("timeout", "the call timed out")),
             false => Ok(left),
         }
     }

@@ -54,7 +54,7 @@ impl ToolHost for Hosts {
 
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let host = self.hosts.iter().find(|host| host.has(tool));
-        let missing = || ToolFault::lasting("unknown_tool", format!("unknown tool `{tool}`"));
+        let missing = || ToolFault::permanent("unknown_tool", format!("unknown tool `{tool}`"));
         host.ok_or_else(missing)?.call(tool, input, bounds)
     }
 }

@@ -11,7 +11,7 @@
 //! `skillhub tools compile site-monitor`, then `skillhub tools call site-monitor --input
 //! '{"sites":["https://a.example"]}'`
 //!
-//! 1. [`Workshop`] takes the skills that agents see from the catalogue and the compiled tools from
+//! 1. [`ToolManager`] takes the skills that agents see from the catalogue and the compiled tools from
 //!    `composed_tools.json` ([`Store`]). A skill is not read again if its digest and the tools that it calls are
 //!    unchanged.
 //! 2. [`Compiler`] compiles the others, each after the skills whose tools it calls, so that cycles are found and the
@@ -19,7 +19,7 @@
 //!    Schemas: nothing is fetched, nothing is recursive, and patterns do not backtrack. `check.rs` follows each
 //!    reference through the schemas (`shape.rs`) and compares the input of a step with its tool. Each fault is a
 //!    [`Problem`] with a JSON Pointer; [`Positions`] finds its line and column.
-//! 3. Results are stored as [`ComposedTool`]s. `Workshop::follow`, before every later use, compiles changed skills
+//! 3. Results are stored as [`ComposedTool`]s. `ToolManager::follow`, before every later use, compiles changed skills
 //!    again and withdraws the tools of skills that are gone.
 //! 4. [`Executor::run`] first asks whether the caller may use every tool below ([`Access`]: permissions, and the skills
 //!    that the agent sees), and whether a person agreed to the strictest level, both by the tools in their current
@@ -40,7 +40,6 @@ mod host;
 mod hosts;
 mod names;
 mod native;
-mod near;
 mod position;
 mod problem;
 pub mod reference;
@@ -49,6 +48,7 @@ pub mod scope;
 mod settings;
 mod shape;
 mod store;
+mod suggestions;
 mod systems;
 pub mod template;
 mod tool;
@@ -56,7 +56,7 @@ mod trace;
 mod workshop;
 
 pub use access::Access;
-pub use agent::Decision;
+pub use agent::PermissionDecision;
 pub use compile::{Compiler, Outcome, ReadText, Source};
 pub use condition::Condition;
 pub use declaration::{Declaration, Filling, OnError, Step};
@@ -68,8 +68,8 @@ pub use native::{Native, Resolve, page_text};
 pub use position::{Position, Positions};
 pub use problem::Problem;
 pub use settings::{NativeSettings, SearchSettings, ServerSettings, ToolSettings, ToolSettingsError};
-pub use store::{Entry, Store, StoreError, TRACES_KEPT, summary};
+pub use store::{Store, StoreError, TRACES_KEPT, ToolEntry, summary};
 pub use systems::own_name;
 pub use tool::ComposedTool;
 pub use trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace, class_of, known_code, trace_id};
-pub use workshop::{Compiled, OWN_TOOLS, Workshop, WorkshopError};
+pub use workshop::{Compiled, OWN_TOOLS, ToolManager, WorkshopError};

@@ -102,7 +102,7 @@ impl ToolHost for Native {
             "json_query" => query::run(read(input)?, bounds),
             "text_template" => compute::fill(&read(input)?, bounds),
             "shell" if self.settings.shell => shell::run(&self.folder, &read(input)?, bounds),
-            _ => Err(ToolFault::lasting("unknown_tool", format!("unknown tool `{tool}`"))),
+            _ => Err(ToolFault::permanent("unknown_tool", format!("unknown tool `{tool}`"))),
         }
     }
 }
@@ -135,7 +135,7 @@ fn text(description: &str) -> Value {
 }
 
 fn read<T: DeserializeOwned>(input: &Value) -> Result<T, ToolFault> {
-    T::deserialize(input).map_err(|error| ToolFault::lasting("invalid_input", error.to_string()))
+    T::deserialize(input).map_err(|error| ToolFault::permanent("invalid_input", error.to_string()))
 }
 
 #[cfg(test)]

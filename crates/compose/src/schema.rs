@@ -8,9 +8,9 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
 use crate::{
-    near::{near, suggest},
     position::join,
     problem::Problems,
+    suggestions::{near, suggest},
 };
 
 /// The only supported dialect, optional in `$schema`.

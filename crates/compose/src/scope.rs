@@ -9,7 +9,7 @@ use crate::reference::{Reference, Root, Segment};
 
 /// Result of a completed step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Given {
+pub struct StepResult {
     /// Id of the step, if it has one.
     pub id: Option<String>,
     /// Its output; `null` if it was skipped.
@@ -24,7 +24,7 @@ pub struct Scope<'a> {
     /// Input of the tool.
     pub input: &'a Value,
     /// Results of the previous steps, in order.
-    pub steps: &'a [Given],
+    pub steps: &'a [StepResult],
     /// Current element of a loop and its index.
     pub item: Option<(&'a Value, usize)>,
     /// Bytes that templates of this run may still produce.
@@ -129,7 +129,7 @@ enum Found<'a> {
 }
 
 /// Finds a step by its id or index.
-fn find<'a>(steps: &'a [Given], name: &str) -> Option<&'a Given> {
+fn find<'a>(steps: &'a [StepResult], name: &str) -> Option<&'a StepResult> {
     let by_id = steps.iter().find(|given| given.id.as_deref() == Some(name));
     by_id.or_else(|| steps.get(name.parse::<usize>().ok()?))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{near::suggest, reference::Segment};
+use crate::{reference::Segment, suggestions::suggest};
 
 /// Maximum number of branches of `anyOf` and `oneOf`, including nested ones, that are examined for types.
 const BRANCHES: usize = 64;

@@ -36,7 +36,7 @@ pub const TRACES_KEPT: usize = 200;
 /// Current state of a skill that was compiled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case", try_from = "StoredEntry")]
-pub enum Entry {
+pub enum ToolEntry {
     /// The skill is a tool.
     Compiled {
         /// Its compiled form.
@@ -74,7 +74,7 @@ enum State {
     Absent,
 }
 
-impl TryFrom<StoredEntry> for Entry {
+impl TryFrom<StoredEntry> for ToolEntry {
     type Error = &'static str;
 
     fn try_from(stored: StoredEntry) -> Result<Self, Self::Error> {
@@ -88,7 +88,7 @@ impl TryFrom<StoredEntry> for Entry {
     }
 }
 
-impl Entry {
+impl ToolEntry {
     /// Returns the tool, if the skill is one.
     #[must_use]
     pub fn tool(&self) -> Option<&ComposedTool> {
@@ -193,7 +193,7 @@ impl Fails for StoreError {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Document {
     pub format: u32,
-    pub skills: BTreeMap<String, Entry>,
+    pub skills: BTreeMap<String, ToolEntry>,
 }
 
 /// Composed tools and traces of one library.
@@ -212,7 +212,7 @@ impl<'a> Store<'a> {
     ///
     /// # Errors
     /// The file is damaged or cannot be read.
-    pub fn read(&self) -> Result<BTreeMap<String, Entry>, StoreError> {
+    pub fn read(&self) -> Result<BTreeMap<String, ToolEntry>, StoreError> {
         let Some(own) = open_dir(self.library.own_path()).map_err(LibraryError::from)? else {
             return Ok(BTreeMap::new());
         };
@@ -249,8 +249,8 @@ impl<'a> Store<'a> {
     /// Fails like [`Store::read`], or the file cannot be written.
     pub fn change(
         &self,
-        change: impl FnOnce(&mut BTreeMap<String, Entry>),
-    ) -> Result<BTreeMap<String, Entry>, StoreError> {
+        change: impl FnOnce(&mut BTreeMap<String, ToolEntry>),
+    ) -> Result<BTreeMap<String, ToolEntry>, StoreError> {
         let _lock = self.library.lock()?;
         let mut skills = self.read()?;
         let before = skills.clone();

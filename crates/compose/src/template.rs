@@ -112,7 +112,7 @@ impl Template {
 
     /// Returns the reference, if the template consists of a single one.
     #[must_use]
-    pub fn lone(&self) -> Option<&Reference> {
+    pub fn single_reference(&self) -> Option<&Reference> {
         match self.parts.as_slice() {
             [Part::Reference(reference)] => Some(reference),
             _ => None,
@@ -142,7 +142,7 @@ impl Template {
     /// # Errors
     /// A reference cannot be resolved, or the budget of the scope is exhausted.
     pub fn fill(&self, scope: &Scope<'_>) -> Result<Option<Value>, Absent> {
-        if let Some(reference) = self.lone() {
+        if let Some(reference) = self.single_reference() {
             return scope.resolve(reference);
         }
         let mut text = String::new();
@@ -156,7 +156,7 @@ impl Template {
 
     /// Fills the template with another resolver of references.
     pub(crate) fn with(&self, answer: impl Fn(&Reference) -> Option<Value>) -> Option<Value> {
-        if let Some(reference) = self.lone() {
+        if let Some(reference) = self.single_reference() {
             return answer(reference);
         }
         let mut text = String::new();
@@ -251,7 +251,7 @@ impl Reference {
         }
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let root = Root::ALL.into_iter().find(|root| root.as_str() == &text[..end]).ok_or_else(|| {
-            let near = crate::near::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
+            let near = crate::suggestions::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
             let hint = near.map_or_else(|| FORM.to_owned(), |near| format!("did you mean `{near}`? {FORM}"));
             let message = format!("`{}` is not a valid reference", shown(&text[..end]));
             TemplateError::new("unknown_reference", text, message, hint)

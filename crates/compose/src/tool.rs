@@ -68,12 +68,12 @@ impl ComposedTool {
     /// fields for other systems.
     #[must_use]
     pub fn document(&self) -> Value {
-        json!(self.told())
+        json!(self.json_fields())
     }
 
     /// Returns the parts of that JSON.
-    pub(crate) fn told(&self) -> Told<'_> {
-        Told {
+    pub(crate) fn json_fields(&self) -> ToolDocument<'_> {
+        ToolDocument {
             name: &self.name,
             alias: &self.alias,
             marks: systems::marks(),
@@ -95,7 +95,7 @@ impl ComposedTool {
 
 /// JSON of a tool.
 #[derive(Serialize)]
-pub(crate) struct Told<'a> {
+pub(crate) struct ToolDocument<'a> {
     name: &'a str,
     alias: &'a str,
     #[serde(flatten)]

@@ -1,8 +1,8 @@
-//! Composed tools, kept in sync with the skills that an agent sees ([`Workshop`]).
+//! Composed tools, kept in sync with the skills that an agent sees ([`ToolManager`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agent::{AgentError, Catalogue, Listed};
+use agent::{AgentError, Catalogue, ListedSkill};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use serde_json::{Value, json};
 use skill::{
@@ -15,8 +15,8 @@ use crate::{
     compile::{Compiler, Outcome, Source},
     host::ToolSpec,
     problem::Problem,
-    store::{Entry, GONE, Store, StoreError},
-    tool::{ComposedTool, Told},
+    store::{GONE, Store, StoreError, ToolEntry},
+    tool::{ComposedTool, ToolDocument},
 };
 
 /// Names of skillhub's own MCP tools, which a skill's tool must not have.
@@ -36,7 +36,7 @@ pub const OWN_TOOLS: [&str; 9] = [
 const OFF: &str = "the skill is switched off";
 
 /// Compiles, updates and removes composed tools.
-pub struct Workshop<'a> {
+pub struct ToolManager<'a> {
     /// Catalogue of all skills, including those that agents may not see.
     pub catalogue: &'a Catalogue,
     /// Tools that steps may call.
@@ -133,7 +133,7 @@ impl Compiled {
 struct Row<'a> {
     name: &'a str,
     status: &'static str,
-    tool: Option<Told<'a>>,
+    tool: Option<ToolDocument<'a>>,
     problems: &'a [Problem],
 }
 
@@ -145,7 +145,7 @@ impl<'a> Row<'a> {
             Outcome::Plain => ("plain", &[]),
             Outcome::Broken(problems) => ("broken", problems),
         };
-        Self { name, status, tool: outcome.tool().map(ComposedTool::told), problems }
+        Self { name, status, tool: outcome.tool().map(ComposedTool::json_fields), problems }
     }
 }
 
@@ -159,7 +159,7 @@ impl Serialize for Compiled {
     }
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> ToolManager<'a> {
     /// Returns the store of the tools, which belongs to the library that is written to.
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl<'a> Workshop<'a> {
             Outcome::Plain => known.contains_key(*name),
             Outcome::Compiled(_) | Outcome::Broken(_) => true,
         };
-        let news: Vec<(String, Entry)> = outcomes
+        let news: Vec<(String, ToolEntry)> = outcomes
             .iter()
             .filter(is_news)
             .map(|(name, outcome)| (name.clone(), self.entry(name, outcome.clone())))
@@ -209,7 +209,7 @@ impl<'a> Workshop<'a> {
     ///
     /// # Errors
     /// The stored tools cannot be used.
-    pub fn follow(&self) -> Result<BTreeMap<String, Entry>, WorkshopError> {
+    pub fn follow(&self) -> Result<BTreeMap<String, ToolEntry>, WorkshopError> {
         let store = self.store()?;
         let known = store.read()?;
         if known.is_empty() {
@@ -218,10 +218,10 @@ impl<'a> Workshop<'a> {
         let wanted = known.keys().map(String::as_str).collect();
         // The tools that it calls are stored with it.
         let outcomes = self.outcomes(&known, &wanted);
-        let mut now: BTreeMap<String, Entry> =
+        let mut now: BTreeMap<String, ToolEntry> =
             outcomes.into_iter().map(|(name, outcome)| (name.clone(), self.entry(&name, outcome))).collect();
         for name in known.keys().filter(|name| !now.contains_key(*name)).cloned().collect::<Vec<_>>() {
-            now.insert(name.clone(), Entry::Absent { why: self.absence(&name) });
+            now.insert(name.clone(), ToolEntry::Absent { why: self.absence(&name) });
         }
         if now == known {
             return Ok(known);
@@ -253,10 +253,10 @@ impl<'a> Workshop<'a> {
     }
 
     /// Compiles the wanted skills that agents may see, and the skills whose tools they call.
-    fn outcomes(&self, known: &BTreeMap<String, Entry>, wanted: &BTreeSet<&str>) -> BTreeMap<String, Outcome> {
-        let visible: Vec<&Listed> = self.catalogue.visible().collect();
+    fn outcomes(&self, known: &BTreeMap<String, ToolEntry>, wanted: &BTreeSet<&str>) -> BTreeMap<String, Outcome> {
+        let visible: Vec<&ListedSkill> = self.catalogue.visible().collect();
         let sources: Vec<Source> = visible.iter().map(|listed| self.source(listed)).collect();
-        let tools: Vec<&ComposedTool> = known.values().filter_map(Entry::tool).collect();
+        let tools: Vec<&ComposedTool> = known.values().filter_map(ToolEntry::tool).collect();
         let limits = Limits::default();
         let read = |source: &Source| {
             let name = SkillName::parse(&source.skill).map_err(|error| error.to_string())?;
@@ -265,7 +265,7 @@ impl<'a> Workshop<'a> {
         Compiler::new(self.tools, &OWN_TOOLS, &limits).compile(&sources, wanted, &tools, &read)
     }
 
-    fn source(&self, listed: &Listed) -> Source {
+    fn source(&self, listed: &ListedSkill) -> Source {
         let digest = match listed.digest() {
             Some(digest) => digest.to_owned(),
             None => self.catalogue.files(listed).map(|files| Digest::of_bundle(&files).to_string()).unwrap_or_default(),
@@ -273,19 +273,19 @@ impl<'a> Workshop<'a> {
         Source { skill: listed.name.to_string(), description: listed.description.clone(), digest }
     }
 
-    fn text(&self, listed: &Listed) -> Result<String, AgentError> {
+    fn text(&self, listed: &ListedSkill) -> Result<String, AgentError> {
         let files = self.catalogue.files(listed)?;
         Ok(files.skill_md().unwrap_or_default().to_owned())
     }
 
-    fn entry(&self, name: &str, outcome: Outcome) -> Entry {
+    fn entry(&self, name: &str, outcome: Outcome) -> ToolEntry {
         match outcome {
-            Outcome::Compiled(tool) | Outcome::Unchanged(tool) => Entry::Compiled { tool },
-            Outcome::Plain => Entry::Absent { why: "it declares no tool".to_owned() },
+            Outcome::Compiled(tool) | Outcome::Unchanged(tool) => ToolEntry::Compiled { tool },
+            Outcome::Plain => ToolEntry::Absent { why: "it declares no tool".to_owned() },
             Outcome::Broken(problems) => {
                 let listed = SkillName::parse(name).ok().and_then(|name| self.catalogue.find(&name).ok());
                 let digest = listed.map(|listed| self.source(listed).digest).unwrap_or_default();
-                Entry::Broken { digest, problems }
+                ToolEntry::Broken { digest, problems }
             }
         }
     }

@@ -36,7 +36,7 @@ impl Default for Rules {
 }
 
 /// Results of the assertions in one run, in order. `None` for undecided ones.
-pub type Marks = Vec<Option<bool>>;
+pub type AssertionResults = Vec<Option<bool>>;
 
 /// All runs of one case.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,15 +44,15 @@ pub struct CaseRuns {
     /// Id of the case.
     pub id: String,
     /// Runs of the base for the detection of flaky assertions.
-    pub trial: Vec<Marks>,
+    pub trial: Vec<AssertionResults>,
     /// Alternating runs of base and candidate.
-    pub pairs: Vec<(Marks, Marks)>,
+    pub pairs: Vec<(AssertionResults, AssertionResults)>,
 }
 
 /// Result of a comparison for the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum ComparisonResult {
     /// The candidate is significantly better.
     Better,
     /// No significant difference was found.
@@ -61,7 +61,7 @@ pub enum Decision {
     Worse,
 }
 
-impl Decision {
+impl ComparisonResult {
     /// Returns the decision in words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -130,7 +130,7 @@ pub struct CaseCompared {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Overall decision on the candidate.
-    pub decision: Decision,
+    pub decision: ComparisonResult,
     /// Reasons, as sentences.
     pub reasons: Vec<String>,
     /// Rules that were applied.
@@ -168,20 +168,20 @@ pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
     }
     let wins = overall.p_better <= rules.promote_alpha && overall.wins > 0;
     let decision = match (is_worse, wins) {
-        (true, _) => Decision::Worse,
+        (true, _) => ComparisonResult::Worse,
         (false, true) if held_out.losses > held_out.wins => {
             reasons.push(format!(
                 "better in {} pairs and worse in {}, but not in the held-out cases",
                 overall.wins, overall.losses
             ));
-            Decision::NoDifference
+            ComparisonResult::NoDifference
         }
         (false, true) => {
             reasons.push(format!(
                 "better in {} pairs and worse in {} (p = {:.4})",
                 overall.wins, overall.losses, overall.p_better
             ));
-            Decision::Better
+            ComparisonResult::Better
         }
         (false, false) => {
             reasons.push(match overall.wins + overall.losses {
@@ -191,7 +191,7 @@ pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
                     overall.wins
                 ),
             });
-            Decision::NoDifference
+            ComparisonResult::NoDifference
         }
     };
     Comparison { decision, reasons, rules, overall, held_out, cases: compared }
@@ -199,14 +199,14 @@ pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
 
 fn look(case: &CaseRuns, rules: Rules) -> CaseCompared {
     let count = case.trial.iter().chain(case.pairs.iter().flat_map(|(a, b)| [a, b])).map(Vec::len).max().unwrap_or(0);
-    let at = |marks: &Marks, index: usize| marks.get(index).copied().flatten();
+    let at = |marks: &AssertionResults, index: usize| marks.get(index).copied().flatten();
     let is_flaky = |index: &usize| case.trial.windows(2).any(|two| at(&two[0], *index) != at(&two[1], *index));
     let flaky: Vec<usize> = (0..count).filter(is_flaky).collect();
     let all = |index: usize, wanted: Option<bool>| {
         !case.pairs.is_empty()
             && case.pairs.iter().all(|(base, candidate)| at(base, index) == wanted && at(candidate, index) == wanted)
     };
-    let rate = |marks: &mut dyn Iterator<Item = &Marks>| {
+    let rate = |marks: &mut dyn Iterator<Item = &AssertionResults>| {
         let mut counts = (0_usize, 0_usize);
         for mark in
             marks.flat_map(|marks| marks.iter().enumerate().filter(|(i, _)| !flaky.contains(i)).filter_map(|(_, m)| *m))
@@ -231,7 +231,7 @@ fn look(case: &CaseRuns, rules: Rules) -> CaseCompared {
 /// Returns the sign of each pair over the assertions that are not flaky: 1 if the candidate satisfied more, -1 if the
 /// base did. An assertion that is undecided on either side is skipped.
 fn signs(case: &CaseRuns, flaky: &[usize]) -> Vec<i8> {
-    let sign = |(base, candidate): &(Marks, Marks)| {
+    let sign = |(base, candidate): &(AssertionResults, AssertionResults)| {
         let both = base.iter().zip(candidate).enumerate().filter(|(index, _)| !flaky.contains(index));
         let balance: i64 =
             both.filter_map(|(_, (base, candidate))| Some(i64::from((*candidate)?) - i64::from((*base)?))).sum();

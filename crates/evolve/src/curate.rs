@@ -10,8 +10,8 @@
 
 mod apply;
 mod facts;
-pub mod near;
 mod report;
+pub mod similarity;
 mod stale;
 mod store;
 #[cfg(test)]
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use skill::Digest;
 
 pub use apply::{Applied, AppliedSkill, Archived, CurateError, apply, archived, restore};
-pub use facts::{Base, DeadLink, Facts, Fault, References, SkillFacts, Spoken, gather};
+pub use facts::{Base, DeadLink, Facts, Fault, References, SkillFacts, TextFacts, gather};
 pub use report::{Drift, DriftKind, Duplicates, Grown, Pair, Report};
-pub use stale::{Judgement, Kept, judge};
+pub use stale::{Judgement, KeepReason, judge};
 pub use store::{keep, latest, stored};
 
 /// Version of the plan format.
@@ -124,12 +124,12 @@ pub struct KeptSkill {
 /// Makes the plan for gathered facts at a given time.
 #[must_use]
 pub fn plan(facts: &Facts, terms: Terms, now: Timestamp) -> Plan {
-    let silence = stale::silence(&facts.record, terms, now);
+    let silence = stale::insufficient_record(&facts.record, terms, now);
     let (mut archive, mut kept) = (Vec::new(), Vec::new());
     for skill in &facts.skills {
         match judge(skill, &facts.record, terms, now) {
             Judgement::Stale(step) => archive.push(*step),
-            Judgement::Kept(Kept::Exempt(why)) => kept.push(KeptSkill { skill: skill.name.to_string(), why }),
+            Judgement::Kept(KeepReason::Exempt(why)) => kept.push(KeptSkill { skill: skill.name.to_string(), why }),
             Judgement::Kept(_) => {}
         }
     }

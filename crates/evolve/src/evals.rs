@@ -15,7 +15,7 @@ use serde_json::Value;
 use skill::{Bundle, Digest, SkillPath};
 
 pub use assertion::{Assertion, Check, Target};
-pub use grade::{Ended, Graded, Judgement, Observed, Witness, grade};
+pub use grade::{ExitReason, Graded, Judgement, Observed, Witness, grade};
 pub use read::{Reading, read};
 pub use results::{Grading, Metrics, RunResult, Side, Summary, Timing, benchmark};
 

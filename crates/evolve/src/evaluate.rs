@@ -6,8 +6,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use library::{
-    Action, ActorKind, Ended, Event, EventStatus, Library, Outcome, Revision, RevisionId, Stamp, StoredSetBack,
-    StoredTrial, TrialTerms,
+    Action, ActorKind, Event, EventStatus, Library, Outcome, Revision, RevisionId, Stamp, StoredSetBack, StoredTrial,
+    TrialEnd, TrialTerms,
 };
 use scan::{Scanner, Severity};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use skill::{Bundle, SkillName};
 use skill_manage::{Context, ManageError, Notes, Rollback, gate_actor, roll_back};
 
-use crate::gate::{Case, Decision, RULES, Standing, Verdict, decide};
+use crate::gate::{Case, Decision, GateState, RULES, Verdict, decide};
 
 /// Revisions to search for others with the same files.
 const REVISIONS: usize = 1000;
@@ -46,7 +46,7 @@ pub struct Noted {
     /// Terms of the decision.
     pub terms: TrialTerms,
     /// State of the history.
-    pub standing: Standing,
+    pub standing: GateState,
     /// Number of outcomes known at the time.
     pub outcomes: usize,
     /// Time of the decision.
@@ -123,13 +123,13 @@ fn standing(
     skill: &SkillName,
     head: &Revision,
     trial: Option<&StoredTrial>,
-) -> Result<Option<(Standing, Revision)>, ManageError> {
+) -> Result<Option<(GateState, Revision)>, ManageError> {
     let revisions = library.revisions(skill, REVISIONS)?;
     let with = |digest: &str| -> Vec<RevisionId> {
         let same = revisions.iter().filter(|revision| revision.digest.to_string() == digest);
         same.map(|revision| revision.id.clone()).collect()
     };
-    let standing = |base: &str, candidate: &str| Standing {
+    let standing = |base: &str, candidate: &str| GateState {
         head: head.digest.to_string(),
         base: with(base),
         candidate: with(candidate),
@@ -177,7 +177,7 @@ fn guard(
     library: &Library,
     skill: &SkillName,
     judged: &Revision,
-    standing: &Standing,
+    standing: &GateState,
     trial: Option<&StoredTrial>,
 ) -> Result<Option<String>, ManageError> {
     let Some(base) = standing.base.first() else {
@@ -229,14 +229,14 @@ fn carry_out(
         Verdict::Wait => Ok(false),
         Verdict::Alarm => alarm(library, found, noted, &stamp),
         Verdict::Inconclusive => end(library, found, noted, &stamp, EventStatus::Inconclusive),
-        Verdict::Promote => match bring(library, found, &found.revision.id, context) {
+        Verdict::Promote => match roll_back_to(library, found, &found.revision.id, context) {
             Ok(()) => end(library, found, noted, &stamp, EventStatus::Promoted),
             Err(error) => alarm(library, found, &refused(noted, &error), &stamp),
         },
         Verdict::RollBack if found.trial.is_some() => end(library, found, noted, &stamp, EventStatus::RolledBack),
         Verdict::RollBack => {
             let Some(base) = noted.standing.base.first() else { return Ok(false) };
-            match bring(library, found, base, context) {
+            match roll_back_to(library, found, base, context) {
                 Ok(()) => set_back(library, found, noted, &stamp),
                 Err(error) => alarm(library, found, &refused(noted, &error), &stamp),
             }
@@ -252,7 +252,12 @@ fn refused(noted: &Noted, error: &ManageError) -> Noted {
 }
 
 /// Restores the files of a revision as the head, through the regular rollback.
-fn bring(library: &mut Library, found: &Evaluation, to: &RevisionId, context: &Context<'_>) -> Result<(), ManageError> {
+fn roll_back_to(
+    library: &mut Library,
+    found: &Evaluation,
+    to: &RevisionId,
+    context: &Context<'_>,
+) -> Result<(), ManageError> {
     let head = library.head(&found.skill)?.map(|head| head.id.to_string());
     let rollback = Rollback {
         skill: found.skill.clone(),
@@ -276,7 +281,7 @@ fn end(
     let Some(trial) = &found.trial else { return Ok(false) };
     let set_back = (status == EventStatus::RolledBack).then(|| block(&trial.candidate_digest, noted, stamp.time));
     let decision = serde_json::to_value(noted).unwrap_or_default();
-    Ok(library.end_trial(&found.skill, &trial.id, stamp, Ended { status, decision, set_back })?)
+    Ok(library.end_trial(&found.skill, &trial.id, stamp, TrialEnd { status, decision, set_back })?)
 }
 
 /// Records that the head was rolled back, and blocks its files for the cooldown.
@@ -349,7 +354,7 @@ pub fn force(
     found.decision.verdict = verdict;
     found.decision.why = format!("requested by {by}; {}", found.decision.why);
     if let Some(target) = target {
-        bring(library, &found, &target, &Context { actor: by.clone(), ..context.clone() })?;
+        roll_back_to(library, &found, &target, &Context { actor: by.clone(), ..context.clone() })?;
     }
     let stamp = Stamp { reason: Some(found.decision.why.clone()), ..Stamp::new(by.clone(), context.time) };
     found.acted = match (&found.trial, verdict) {

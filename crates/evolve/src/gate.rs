@@ -35,7 +35,7 @@ pub const DRIFT_LEVEL: f64 = 1000.0;
 
 /// State of the history, as far as it affects a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct GateState {
     /// Digest of the head's files.
     pub head: String,
     /// Revisions with the files that preceded the judged ones.
@@ -191,7 +191,7 @@ pub struct Decision {
 
 /// Decides about a revision.
 #[must_use]
-pub fn decide(case: Case<'_>, outcomes: &[Outcome], standing: &Standing, now: Timestamp) -> Decision {
+pub fn decide(case: Case<'_>, outcomes: &[Outcome], standing: &GateState, now: Timestamp) -> Decision {
     let since = match case {
         Case::Trial(trial) => trial.started.parse().unwrap_or(Timestamp::MAX),
         Case::Head(_) => Timestamp::MIN,
@@ -213,7 +213,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(outcomes: &[Outcome], standing: &Standing, since: Timestamp, now: Timestamp) -> Self {
+    fn of(outcomes: &[Outcome], standing: &GateState, since: Timestamp, now: Timestamp) -> Self {
         let arm = |run: &Run<'_>| match () {
             () if standing.candidate.contains(run.revision) => Some(Arm::Candidate),
             () if standing.base.contains(run.revision) => Some(Arm::Base),
@@ -250,7 +250,7 @@ impl Seen {
 ///
 /// These are unconfirmed runs, runs by the author of the judged revision with any revision, and runs of one agent
 /// beyond [`RUNS_A_DAY`].
-fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing) -> Uncounted {
+fn leave_out(runs: &mut Vec<Run<'_>>, standing: &GateState) -> Uncounted {
     let mut uncounted = Uncounted::default();
     let limits = limits(runs);
     runs.retain(|run| {
@@ -289,7 +289,7 @@ fn limits<'a>(runs: &[Run<'a>]) -> HashMap<(Option<&'a str>, Date), Timestamp> {
     readings.into_iter().filter_map(|(day, times)| Some((day, last(times)?))).collect()
 }
 
-fn is_of_author(run: &Run<'_>, standing: &Standing) -> bool {
+fn is_of_author(run: &Run<'_>, standing: &GateState) -> bool {
     let is_author = |id: &str| standing.authors.iter().any(|author| author == id);
     run.by_author || is_author(run.id) || run.thread.is_some_and(is_author)
 }
@@ -357,7 +357,7 @@ pub(crate) fn threshold(alpha: u32) -> f64 {
     f64::from(WHOLE) / f64::from(alpha.max(1))
 }
 
-fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &Standing, now: Timestamp) -> Decision {
+fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &GateState, now: Timestamp) -> Decision {
     let terms = &trial.terms;
     let (worse, good) = trial_evidence(terms, seen);
     let rate = terms.known_rate.map(part);
@@ -488,7 +488,7 @@ fn cautious(successes: u32, runs: u32) -> f64 {
 
 impl Decision {
     /// Turns a rollback that the gate may not make by itself into an alarm.
-    fn guarded(self, standing: &Standing) -> Self {
+    fn guarded(self, standing: &GateState) -> Self {
         match &standing.guarded {
             Some(guard) if self.verdict == Verdict::RollBack => {
                 Self { verdict: Verdict::Alarm, why: format!("{}; but {guard}", self.why), ..self }

@@ -14,11 +14,11 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use library::Basis;
+use library::OutcomeSource;
 use serde_json::Value;
 use skill::objects_and_commas;
 
-use crate::record::Request;
+use crate::record::OutcomeRecord;
 
 /// Host with a supported transcript format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ const VALUES: usize = 500_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcripts {
     /// Outcomes, in order.
-    pub requests: Vec<Request>,
+    pub requests: Vec<OutcomeRecord>,
     /// Number of lines and documents that are malformed or not of the host's format.
     pub skipped: usize,
     /// Number of lines and documents that were parsed.
@@ -132,7 +132,7 @@ impl Transcripts {
         let is_broken_off = line["isApiErrorMessage"] == true;
         if is_broken_off {
             let since = uses.of_session.remove(session).unwrap_or_default();
-            let aborted: Vec<Request> = since.iter().filter_map(|at| self.requests.get(*at)).cloned().collect();
+            let aborted: Vec<OutcomeRecord> = since.iter().filter_map(|at| self.requests.get(*at)).cloned().collect();
             self.requests.extend(aborted.into_iter().map(|request| of_event(request, "aborted", time)));
         }
     }
@@ -166,16 +166,16 @@ impl Transcripts {
         self.requests.push(request);
     }
 
-    fn request(&self, host: Host, skill: &str, session: &str, time: Option<Timestamp>) -> Request {
-        Request {
+    fn request(&self, host: Host, skill: &str, session: &str, time: Option<Timestamp>) -> OutcomeRecord {
+        OutcomeRecord {
             // Skills of a plugin are called `plugin:skill`.
             skill: skill.rsplit(':').next().unwrap_or(skill).trim_start_matches('/').to_owned(),
             event: "activated".to_owned(),
             run: Some(run(host, session)),
             ts: time.map(|time| time.to_string()),
             source: Some(host.as_str().to_owned()),
-            basis: Basis::Transcript,
-            ..Request::default()
+            basis: OutcomeSource::Transcript,
+            ..OutcomeRecord::default()
         }
     }
 }
@@ -191,9 +191,9 @@ fn run(host: Host, session: &str) -> String {
     format!("{}:{session}", host.as_str())
 }
 
-fn of_event(request: Request, event: &str, time: Option<Timestamp>) -> Request {
+fn of_event(request: OutcomeRecord, event: &str, time: Option<Timestamp>) -> OutcomeRecord {
     let ts = time.map(|time| time.to_string()).or(request.ts.clone());
-    Request { event: event.to_owned(), ts, tokens_in: None, tokens_out: None, ..request }
+    OutcomeRecord { event: event.to_owned(), ts, tokens_in: None, tokens_out: None, ..request }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@
 //!    read before, or else the side chosen by a hash of trial and run. A kill between commit and state leaves a
 //!    revision that nobody gets; `evolve try` puts it on trial.
 //! 3. [`evaluate`] runs when an outcome is recorded and at `evolve status`. It collects the outcomes and the state of
-//!    the history (`Standing`); the pure function `decide` (`gate.rs`) decides, and `carry_out` acts through
+//!    the history (`GateState`); the pure function `decide` (`gate.rs`) decides, and `carry_out` acts through
 //!    `roll_back` as `optimizer:skillhub`.
 //! 4. The event of a decision (`Noted`) has its numbers, terms, standing, time and the number of known outcomes, so
 //!    that [`replay`] reproduces it. `docs/GATE.md` has the statistics.
@@ -49,10 +49,10 @@ mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
 pub use gate::{
-    Case, Count, DRIFT_LEVEL, Decision, Evidence, KNOWN_RUNS, RULES, RUNS_A_DAY, SETTLED_RUNS, Standing, Uncounted,
+    Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, RULES, RUNS_A_DAY, SETTLED_RUNS, Uncounted,
     Verdict, WHOLE, decide, pairs,
 };
 pub use import::{Host, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA};
-pub use record::{BYTES, Defaults, REQUESTS, RecordError, Request, Told, record, requests};
+pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};

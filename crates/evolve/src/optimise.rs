@@ -3,7 +3,7 @@
 //! The program is not trusted. It gets the files of a skill without its evals, and only the training cases. Its edits
 //! are subject to the same rules as those of any agent, and to more: no change below `evals/`, no creation or deletion
 //! of skills. Its rationale is text for a person, truncated and stripped of terminal control characters. The result is
-//! a [`Request`] for `skill_manage`, to be made under a policy that holds everything.
+//! a [`ChangeRequest`] for `skill_manage`, to be made under a policy that holds everything.
 //!
 //! [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`] describe the documents.
 
@@ -13,7 +13,7 @@ use skill::{
     Bundle, Edit, Limits, SkillName,
     failure::{Fails, Failure, FailureKind},
 };
-use skill_manage::{Request, RequestError};
+use skill_manage::{ChangeRequest, RequestError};
 use thiserror::Error;
 
 use crate::{
@@ -125,7 +125,7 @@ impl OptimiserRequest<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Improvement {
     /// Change to propose. `None` if the optimiser proposes none.
-    pub request: Option<Request>,
+    pub request: Option<ChangeRequest>,
     /// Rationale, made safe for display.
     pub rationale: String,
 }
@@ -188,9 +188,10 @@ pub fn read_answer(
     let validator = schema::compile(&form).map_err(AnswerError::Form)?;
     let faults = schema::faults(&validator, &document);
     if !faults.is_empty() {
-        return Err(AnswerError::Form(tame(&faults.join("; "), 500)));
+        return Err(AnswerError::Form(sanitise(&faults.join("; "), 500)));
     }
-    let rationale = tame(document.get("rationale").and_then(Value::as_str).unwrap_or_default(), limits.rationale_chars);
+    let rationale =
+        sanitise(document.get("rationale").and_then(Value::as_str).unwrap_or_default(), limits.rationale_chars);
     let patches = document.get("patches").and_then(Value::as_array).cloned().unwrap_or_default();
     if patches.len() > limits.patches {
         return Err(AnswerError::TooMany { count: patches.len(), limit: limits.patches });
@@ -203,7 +204,7 @@ pub fn read_answer(
     });
     // The size of the answer was already checked. The regular limit on requests is meant for agents.
     let wide = Limits { request_bytes: u64::MAX, ..Limits::default() };
-    let request = Request::from_json(request.to_string().as_bytes(), &wide)?;
+    let request = ChangeRequest::from_json(request.to_string().as_bytes(), &wide)?;
     match request.edits.iter().find_map(touched_eval) {
         Some(path) => Err(AnswerError::Evals(path)),
         None => Ok(Improvement { request: Some(request), rationale }),
@@ -223,7 +224,7 @@ fn touched_eval(edit: &Edit) -> Option<String> {
 /// Makes an untrusted text safe for display. The result is a single paragraph of at most `chars` characters, without
 /// control, invisible and bidirectional characters.
 #[must_use]
-pub fn tame(text: &str, chars: usize) -> String {
+pub fn sanitise(text: &str, chars: usize) -> String {
     let is_unseen = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn reasons_are_sanitised_and_truncated() {
         let hostile = format!("ok\u{1b}[2J\u{7}\r\nAccepted by\u{202e} ann\u{200b}\u{e0041}{}", "x".repeat(100_000));
-        let tamed = tame(&hostile, 1_500);
+        let tamed = sanitise(&hostile, 1_500);
         assert!(tamed.starts_with("ok [2J Accepted by annx") && tamed.chars().count() == 1_501, "{tamed}");
         assert!(!tamed.chars().any(char::is_control));
     }

@@ -1,10 +1,11 @@
-//! [`Request`]: a reported outcome, and its validation and storage in the log.
+//! [`OutcomeRecord`]: a reported outcome, and its validation and storage in the log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use library::{
-    Basis, FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, RevisionId, RevisionSpec, StorageError,
+    FindError, Library, LibraryError, Outcome, OutcomeFault, OutcomeKind, OutcomeSource, RevisionId, RevisionSpec,
+    StorageError,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ const AHEAD_MINUTES: i64 = 5;
 /// Outcome as reported. Missing fields get defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Request {
+pub struct OutcomeRecord {
     /// Version of the format, 1.
     pub v: Option<u32>,
     /// Time of the event, by default the current time.
@@ -56,7 +57,7 @@ pub struct Request {
     pub thread: Option<String>,
     /// Basis of the program's knowledge. A request cannot set it.
     #[serde(skip)]
-    pub basis: Basis,
+    pub basis: OutcomeSource,
     /// True if the reporting connection changed the skill before.
     #[serde(skip)]
     pub by_author: bool,
@@ -137,7 +138,7 @@ pub struct Defaults<'a> {
 
 /// Result of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RecordSummary {
     /// Number of outcomes added to the log.
     pub recorded: usize,
     /// Number of outcomes that the log already had.
@@ -152,14 +153,14 @@ pub struct Told {
 ///
 /// # Errors
 /// A request cannot be parsed, there are too many, or there is none.
-pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
+pub fn requests(bytes: &[u8]) -> Result<Vec<OutcomeRecord>, RecordError> {
     if bytes.len() as u64 > BYTES {
         return Err(RecordError::TooMany);
     }
     let mut requests = Vec::new();
-    for request in serde_json::Deserializer::from_slice(bytes).into_iter::<Request>() {
+    for request in serde_json::Deserializer::from_slice(bytes).into_iter::<OutcomeRecord>() {
         let request = request.map_err(|error| RecordError::Malformed(error.to_string()))?;
-        requests.push(Request { place: requests.len() + 1, ..request });
+        requests.push(OutcomeRecord { place: requests.len() + 1, ..request });
         if requests.len() > REQUESTS {
             return Err(RecordError::TooMany);
         }
@@ -174,10 +175,14 @@ pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
 ///
 /// # Errors
 /// [`RecordError`]. Nothing was recorded then, except if the system failed midway.
-pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>) -> Result<Told, RecordError> {
+pub fn record(
+    library: &Library,
+    requests: Vec<OutcomeRecord>,
+    defaults: Defaults<'_>,
+) -> Result<RecordSummary, RecordError> {
     let mut known: HashMap<SkillName, Known> = HashMap::new();
     let mut outcomes: BTreeMap<SkillName, Vec<Outcome>> = BTreeMap::new();
-    let mut told = Told::default();
+    let mut told = RecordSummary::default();
     for (index, request) in requests.into_iter().enumerate() {
         let place = if request.place == 0 { index + 1 } else { request.place };
         let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
@@ -240,7 +245,7 @@ fn outcome(
     library: &Library,
     skill: &SkillName,
     known: &Known,
-    request: Request,
+    request: OutcomeRecord,
     (place, defaults): (usize, Defaults<'_>),
 ) -> Result<Option<Outcome>, RecordError> {
     let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));

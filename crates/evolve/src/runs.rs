@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
-use library::{Basis, Outcome, OutcomeKind, RevisionId};
+use library::{Outcome, OutcomeKind, OutcomeSource, RevisionId};
 
 /// Hours after which a run without a reported end counts as unknown.
 pub const OPEN_HOURS: i64 = 24;
@@ -36,8 +36,8 @@ pub enum Known {
 impl Known {
     fn by(self, outcome: &Outcome, has_ended: bool, time: Timestamp) -> Self {
         match (self, outcome.basis) {
-            (Self::Taken, _) | (_, None | Some(Basis::Person)) => Self::Taken,
-            (Self::No, Some(Basis::Read | Basis::Transcript)) if !has_ended => Self::Since(time),
+            (Self::Taken, _) | (_, None | Some(OutcomeSource::Person)) => Self::Taken,
+            (Self::No, Some(OutcomeSource::Read | OutcomeSource::Transcript)) if !has_ended => Self::Since(time),
             _ => self,
         }
     }

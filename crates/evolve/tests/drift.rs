@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
-use evolve::{Case, Decision, GateConfig, SETTLED_RUNS, Standing, Verdict, decide};
+use evolve::{Case, Decision, GateConfig, GateState, SETTLED_RUNS, Verdict, decide};
 use jiff::{SignedDuration, Timestamp};
 use library::{Outcome, OutcomeKind, RevisionId, TrialTerms};
 use testkit::Random;
@@ -16,9 +16,9 @@ fn id(digit: char) -> RevisionId {
     RevisionId::new(digit.to_string().repeat(40))
 }
 
-fn standing() -> Standing {
+fn standing() -> GateState {
     let (head, base, candidate) = ("sha256:new".to_owned(), vec![id('a')], vec![id('b')]);
-    Standing { head, base, candidate, guarded: None, unreadable: 0, authors: Vec::new() }
+    GateState { head, base, candidate, guarded: None, unreadable: 0, authors: Vec::new() }
 }
 
 fn terms() -> TrialTerms {

@@ -4,9 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
-use evolve::{Case, GateConfig, Standing, Verdict, decide};
+use evolve::{Case, GateConfig, GateState, Verdict, decide};
 use jiff::{SignedDuration, Timestamp};
-use library::{Arm, Basis, Outcome, OutcomeKind, RevisionId, StoredTrial};
+use library::{Arm, Outcome, OutcomeKind, OutcomeSource, RevisionId, StoredTrial};
 use testkit::Random;
 
 const COURSES: u64 = 60;
@@ -69,11 +69,11 @@ fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor
         task: None,
         source: None,
         actor: Some(actor.to_owned()),
-        basis: Some(Basis::Report),
+        basis: Some(OutcomeSource::Report),
         thread: None,
         by_author: false,
     };
-    let read = Outcome { event: OutcomeKind::Activated, basis: Some(Basis::Read), ..end.clone() };
+    let read = Outcome { event: OutcomeKind::Activated, basis: Some(OutcomeSource::Read), ..end.clone() };
     if reads { vec![read, end] } else { vec![end] }
 }
 
@@ -107,7 +107,7 @@ fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, rando
 fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
     let promotes = |seed: &u64| {
         let (trial, mut random, mut log) = (trial(*seed), Random::new(*seed), Vec::new());
-        let standing = Standing {
+        let standing = GateState {
             head: "base".to_owned(),
             base: vec![id('a')],
             candidate: vec![id('b')],
@@ -118,7 +118,7 @@ fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
         for number in 0..DAYS {
             log.extend(day(&trial, number, inventor, invented, &mut random));
             if trusted {
-                log.iter_mut().for_each(|line: &mut Outcome| line.basis = Some(Basis::Person));
+                log.iter_mut().for_each(|line: &mut Outcome| line.basis = Some(OutcomeSource::Person));
             }
             let verdict = decide(Case::Trial(&trial), &log, &standing, time(number, 1439)).verdict;
             if verdict != Verdict::Wait {

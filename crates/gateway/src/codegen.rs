@@ -2,13 +2,13 @@
 
 use agent::decisions::{Channel, Operation};
 use axum::{Json, body::Bytes};
-use compose::{ToolHost, Workshop};
+use compose::{ToolHost, ToolManager};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 use web::ApiError;
 
-use crate::gateway::{Answer, Caller, Work, read, told, work_for};
+use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,17 +33,17 @@ fn is_seen(work: &Work<'_>, name: &str) -> bool {
 }
 
 /// Runs a function with the workshop of the skills as they are now.
-fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, ApiError> {
+fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, ApiError> {
     let tools = work.place.tool_hosts()?.tools();
-    work.live.with(|catalogue| run(&Workshop { catalogue, tools: &tools })).map_err(told)
+    work.live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools })).map_err(into_api_error)
 }
 
 /// Compiles the named skills, or all skills if none is named.
-pub async fn compile(caller: Caller, body: Bytes) -> Answer {
+pub async fn compile(caller: Caller, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
-        let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(told)?;
+        let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(into_api_error)?;
         compiled.skills.retain(|name, _| is_seen(work, name));
         Ok(Json(compiled.document()))
     })
@@ -51,9 +51,9 @@ pub async fn compile(caller: Caller, body: Bytes) -> Answer {
 }
 
 /// Lists the compiled tools and their state.
-pub async fn status(caller: Caller) -> Answer {
+pub async fn status(caller: Caller) -> ApiResult {
     work_for(caller, |work| {
-        let entries = workshop(work, |workshop| workshop.follow())?.map_err(told)?;
+        let entries = workshop(work, |workshop| workshop.follow())?.map_err(into_api_error)?;
         let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(work, skill));
         let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
         Ok(Json(json!({"ok": true, "tools": tools})))
@@ -62,11 +62,11 @@ pub async fn status(caller: Caller) -> Answer {
 }
 
 /// Removes the tools of the named skills.
-pub async fn remove(caller: Caller, body: Bytes) -> Answer {
+pub async fn remove(caller: Caller, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
-        workshop(work, |workshop| workshop.remove(&names))?.map_err(told)?;
+        workshop(work, |workshop| workshop.remove(&names))?.map_err(into_api_error)?;
         let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
         Ok(Json(json!({"ok": true, "removed": removed})))
     })

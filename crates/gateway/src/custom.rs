@@ -6,26 +6,27 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Edit, Limits, SkillName};
 use skill_manage::{
-    Context, ManageError, Notes, Report, Request, Rollback, Status,
-    documents::{self, Since},
+    ChangeRequest, Context, ManageError, Notes, Report, Rollback, Status,
+    documents::{self, DiffBase},
 };
 use web::{ApiError, Parameters};
 
 use crate::{
-    gateway::{Answer, Caller, Work, read, told, work_for},
-    skills::{Wanted, found},
+    gateway::{ApiResult, Caller, Work, into_api_error, read, work_for},
+    skills::{StateQuery, found},
 };
 
 /// Number of revisions in a history, unless the request has a limit.
 const REVISIONS: usize = 100;
 
 /// Returns a skill with its text, now or in the requested revision.
-pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
+pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<StateQuery>) -> ApiResult {
     work_for(caller, move |work| {
         let name = work.skill_called(&name)?;
         let mut skill = with_text(work, &name)?;
         if let Some(revision) = asked.revision {
-            let (revision, files) = documents::at(&work.place.library_of(&name)?, &name, &revision).map_err(told)?;
+            let (revision, files) =
+                documents::at(&work.place.library_of(&name)?, &name, &revision).map_err(into_api_error)?;
             skill["revision"] = json!(revision.id);
             skill["number"] = json!(revision.number);
             skill["digest"] = json!(files.digest().to_string());
@@ -51,8 +52,11 @@ fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
         return Err(ApiError::not_found(format!("{name} is not a skill of this library"))
             .hint("list editable skills with GET /api/skills/custom"));
     }
-    let given =
-        work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)?.map_err(told)?;
+    let given = work
+        .live
+        .with(|catalogue| catalogue.given(catalogue.find(name)?, None))
+        .map_err(into_api_error)?
+        .map_err(into_api_error)?;
     let files = given.files;
     skill["edited"] = json!(given.edited);
     skill["digest"] = json!(files.digest().to_string());
@@ -84,18 +88,19 @@ impl Change {
             thread: self.thread.clone(),
             ..Notes::default()
         };
-        notes.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))
+        notes.checked(&Limits::default()).map_err(|error| into_api_error(ManageError::from(error)))
     }
 
-    fn request(self, name: &SkillName, edit: Edit) -> Result<Request, ApiError> {
-        let request = Request::of_edit(name.as_str(), edit).map_err(|error| told(ManageError::from(error)))?;
+    fn request(self, name: &SkillName, edit: Edit) -> Result<ChangeRequest, ApiError> {
+        let request =
+            ChangeRequest::of_edit(name.as_str(), edit).map_err(|error| into_api_error(ManageError::from(error)))?;
         let notes = self.notes()?;
-        Ok(Request { expected_revision: self.expected_revision, notes, dry_run: self.dry_run, ..request })
+        Ok(ChangeRequest { expected_revision: self.expected_revision, notes, dry_run: self.dry_run, ..request })
     }
 }
 
 /// Replaces the `SKILL.md` of a skill.
-pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
@@ -109,7 +114,7 @@ pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answ
     .await
 }
 
-fn edited(work: &Work<'_>, name: &SkillName, request: &Request) -> Result<Value, ApiError> {
+fn edited(work: &Work<'_>, name: &SkillName, request: &ChangeRequest) -> Result<Value, ApiError> {
     let library = work.place.library_of(name)?;
     change(work, library, |library, context| skill_manage::manage(library, request, context))
         .map_err(|error| with_next_step(work, name, error))
@@ -134,7 +139,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
 }
 
 /// Deletes a skill. Its history remains, and a rollback restores it.
-pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
@@ -145,7 +150,7 @@ pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> An
 }
 
 /// Restores an earlier revision, as a new revision.
-pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {
@@ -169,31 +174,35 @@ pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) ->
 /// Query parameters of the history and the diff.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Past {
+pub struct HistoryQuery {
     limit: Option<usize>,
     from: Option<String>,
     to: Option<String>,
 }
 
 /// Lists the revisions of a skill, newest first.
-pub async fn history(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
+pub async fn history(
+    caller: Caller,
+    Path(name): Path<String>,
+    Parameters(asked): Parameters<HistoryQuery>,
+) -> ApiResult {
     work_for(caller, move |work| {
         let limit = asked.limit.unwrap_or(REVISIONS).max(1);
         let name = work.skill_called(&name)?;
-        let history = documents::history(&work.place.library_of(&name)?, name, limit).map_err(told)?;
+        let history = documents::history(&work.place.library_of(&name)?, name, limit).map_err(into_api_error)?;
         Ok(Json(json!(history)))
     })
     .await
 }
 
 /// Compares two revisions. Without `from` and `to`, it returns the newest change.
-pub async fn diff(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
+pub async fn diff(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<HistoryQuery>) -> ApiResult {
     work_for(caller, move |work| {
-        let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
+        let since = asked.from.as_deref().map_or(DiffBase::Parent, DiffBase::Revision);
         let to = asked.to.as_deref();
         let name = work.skill_called(&name)?;
         let compared = documents::compare(&work.place.library_of(&name)?, &name, since, to);
-        Ok(Json(compared.map_err(told)?.document()))
+        Ok(Json(compared.map_err(into_api_error)?.document()))
     })
     .await
 }
@@ -208,9 +217,9 @@ pub(crate) fn change(
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
     let elsewhere = || work.place.elsewhere();
-    let policy = work.place.policy()?.with_evolution(work.place.settings()?.tells_of_evolution(&work.actor.id));
+    let policy = work.place.policy()?.with_evolution(work.place.settings()?.mentions_evolution(&work.actor.id));
     let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
-    let report = run(&mut library, &context).map_err(told)?;
+    let report = run(&mut library, &context).map_err(into_api_error)?;
     let mut document = json!(report);
     if report.status == Status::Applied
         && let Ok(skill) = SkillName::parse(&report.name)

@@ -1,7 +1,7 @@
 //! Checks each route against the decision table before its handler runs ([`held_to_table`]).
 
 use agent::{
-    Catalogue, Listed, Settings, Sight,
+    Catalogue, ListedSkill, Settings, Visibility,
     decisions::{Act, Admission, Channel, Operation},
 };
 use axum::{
@@ -19,7 +19,7 @@ use skill_manage::{
 use web::ApiError;
 
 use crate::{
-    gateway::{Asker, Shared, Surface, Work, at_work, skill_name, told},
+    gateway::{RequestCredentials, Shared, Surface, Work, into_api_error, run_blocking, skill_name},
     pages::{refused, reviewer_token_of},
 };
 
@@ -41,18 +41,18 @@ pub async fn held_to_table(State(gateway): State<Shared>, request: Request, next
     let values: Vec<(String, String)> = values
         .map(|params| params.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
         .unwrap_or_default();
-    let asker = match parts.extensions.get::<Asker>() {
+    let asker = match parts.extensions.get::<RequestCredentials>() {
         Some(asker) => asker.clone(),
         None => {
             let reviewer_token = reviewer_token_of(&parts, &gateway);
-            Asker { surface: Surface::Pages, reads: true, is_safe: true, reviewer_token }
+            RequestCredentials { surface: Surface::Pages, reads: true, is_safe: true, reviewer_token }
         }
     };
     let checked = match operation.skills.is_empty() && operation.proposals.is_empty() {
         true => Ok(()),
         false => {
-            let asker = Asker { reads: true, ..asker };
-            at_work(&gateway, asker, move |work| admit(work, operation, &values)).await
+            let asker = RequestCredentials { reads: true, ..asker };
+            run_blocking(&gateway, asker, move |work| admit(work, operation, &values)).await
         }
     };
     match checked {
@@ -72,13 +72,13 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
     for target in targets.filter(|_| operation.act != Act::Decides) {
         let entry = match review::library_with(work.place.libraries()?, &target.id) {
-            Ok(library) => library.proposal(&target.id).map_err(told)?,
+            Ok(library) => library.proposal(&target.id).map_err(into_api_error)?,
             // The handler reports the missing proposal.
             Err(_) => None,
         };
         let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
         if !work.sees(skill) {
-            return Err(told(ManageError::from(ReviewError::NotFound(target.id))));
+            return Err(into_api_error(ManageError::from(ReviewError::NotFound(target.id))));
         }
         work.admit(operation, skill)?;
     }
@@ -95,9 +95,11 @@ impl Work<'_> {
     pub fn skill_called(&self, text: &str) -> Result<SkillName, ApiError> {
         let (parsed, settings) = (skill_name(text), self.place.settings()?);
         let called = |catalogue: &Catalogue| catalogue.called(text, |listed| self.sees_listed(&settings, listed));
-        let Some(called) = self.live.with(called).map_err(told)?.map_err(told)? else { return parsed };
+        let Some(called) = self.live.with(called).map_err(into_api_error)?.map_err(into_api_error)? else {
+            return parsed;
+        };
         match &parsed {
-            Ok(name) if self.place.library_of(name)?.head(name).map_err(told)?.is_some() => parsed,
+            Ok(name) if self.place.library_of(name)?.head(name).map_err(into_api_error)?.is_some() => parsed,
             _ => Ok(called),
         }
     }
@@ -112,9 +114,9 @@ impl Work<'_> {
         if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
             return Ok(());
         }
-        match operation.admit(Channel::Http, name, &self.sight(&settings, name)?).map_err(told)? {
+        match operation.admit(Channel::Http, name, &self.visibility(&settings, name)?).map_err(into_api_error)? {
             Admission::Go => Ok(()),
-            Admission::Ask => Err(told(agent::AgentError::Asked(name.clone()))),
+            Admission::Ask => Err(into_api_error(agent::AgentError::Asked(name.clone()))),
         }
     }
 
@@ -125,28 +127,31 @@ impl Work<'_> {
             if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
                 return Ok(true);
             }
-            Ok(!matches!(self.sight(&settings, name)?, Sight::Denied | Sight::NotOnList))
+            Ok(!matches!(self.visibility(&settings, name)?, Visibility::Denied | Visibility::NotOnList))
         };
         seen().unwrap_or(false)
     }
 
     /// Returns whether the caller may know of a skill of the catalogue, like [`sees`](Self::sees).
-    pub fn sees_listed(&self, settings: &Settings, listed: &Listed) -> bool {
+    pub fn sees_listed(&self, settings: &Settings, listed: &ListedSkill) -> bool {
         let is_person = self.actor.kind == ActorKind::Person;
-        is_person || settings.lets_see(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
+        is_person || settings.grants_visibility(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
     }
 
-    fn sight(&self, settings: &Settings, name: &SkillName) -> Result<Sight, ApiError> {
-        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(Listed::qualified)).map_err(told)?;
+    fn visibility(&self, settings: &Settings, name: &SkillName) -> Result<Visibility, ApiError> {
+        let listed = self
+            .live
+            .with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))
+            .map_err(into_api_error)?;
         let qualified = match listed {
             Some(qualified) => Some(qualified),
             None => {
-                let head = self.place.library_of(name)?.head(name).map_err(told)?;
+                let head = self.place.library_of(name)?.head(name).map_err(into_api_error)?;
                 let origin = head.and_then(|head| head.origin);
                 origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string())
             }
         };
-        Ok(settings.sight(&self.actor.id, name.as_str(), qualified.as_deref()))
+        Ok(settings.visibility(&self.actor.id, name.as_str(), qualified.as_deref()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread, time::Duration};
 
-use agent::Live;
+use agent::CatalogueCache;
 use axum::{
     Json,
     body::Bytes,
@@ -11,7 +11,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
-use ops::{Open, Workplace};
+use ops::{OpenWorkspace, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skill::{Limits, SkillName, failure::Fails};
@@ -19,18 +19,18 @@ use skill_manage::{ManageError, RequestError, Reviewer};
 use tokio::sync::Semaphore;
 use web::{ApiError, ServerLimits, TrustedProxies, on_thread};
 
-use crate::{gate::Gate, sessions::Sessions};
+use crate::{http_auth::HttpAuth, sessions::Sessions};
 
 /// Time limit of a request. An install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
 
 /// Serves one library over HTTP.
 pub struct Gateway {
-    open: Box<Open>,
-    pub(crate) live: Live,
+    open: Box<OpenWorkspace>,
+    pub(crate) live: CatalogueCache,
     /// Scans the skills that pages show.
     pub(crate) scanner: scan::Scanner,
-    pub(crate) gate: Gate,
+    pub(crate) gate: HttpAuth,
     pub(crate) sessions: Sessions,
     /// Proxies whose forwarding headers are trusted.
     pub(crate) proxies: TrustedProxies,
@@ -46,8 +46,8 @@ pub(crate) type Shared = Arc<Gateway>;
 
 /// The context of a request: the workplace as it is now, and the caller.
 pub(crate) struct Work<'a> {
-    pub place: Workplace,
-    pub live: &'a Live,
+    pub place: Workspace,
+    pub live: &'a CatalogueCache,
     pub actor: Actor,
     pub reviewer: Option<Reviewer>,
     pub now: Timestamp,
@@ -71,7 +71,7 @@ impl Surface {
 
 /// The credentials of a request, in addition to the gateway's own token.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker {
+pub(crate) struct RequestCredentials {
     /// Interface through which the request came.
     pub surface: Surface,
     /// True if the request only reads, so that an expired reviewer's token is ignored instead of rejected.
@@ -83,23 +83,23 @@ pub(crate) struct Asker {
 }
 
 /// The result of an API handler.
-pub(crate) type Answer = Result<Json<Value>, ApiError>;
+pub(crate) type ApiResult = Result<Json<Value>, ApiError>;
 
 /// The caller of the API, and the gateway that is called.
 pub(crate) struct Caller {
     gateway: Shared,
-    asker: Asker,
+    asker: RequestCredentials,
 }
 
 impl FromRequestParts<Shared> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, ApiError> {
-        Ok(Self { gateway: Arc::clone(gateway), asker: Asker::of(parts)? })
+        Ok(Self { gateway: Arc::clone(gateway), asker: RequestCredentials::of(parts)? })
     }
 }
 
-impl Asker {
+impl RequestCredentials {
     /// Returns the credentials that the guard stored in a request.
     ///
     /// # Errors
@@ -115,24 +115,29 @@ impl Gateway {
     ///
     /// # Errors
     /// [`ApiError`] when the workplace cannot be opened.
-    pub fn new(open: Box<Open>, gate: Gate, proxies: TrustedProxies, log: fn(&str)) -> Result<Self, ApiError> {
+    pub fn new(
+        open: Box<OpenWorkspace>,
+        gate: HttpAuth,
+        proxies: TrustedProxies,
+        log: fn(&str),
+    ) -> Result<Self, ApiError> {
         let place = open(Surface::Api.actor())?;
         let places = place.places(true);
         let scanner = places.home.scanner();
-        let live = Live::new(places, place.public_skills()?);
+        let live = CatalogueCache::new(places, place.public_skills()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
         let reading = Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from)));
         Ok(Self { open, live, scanner, gate, sessions: Sessions::default(), proxies, limits, reading, log })
     }
 
-    fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {
+    fn work(&self, asker: &RequestCredentials) -> Result<Work<'_>, ApiError> {
         let (mut actor, now) = (asker.surface.actor(), Timestamp::now());
         let mut place = (self.open)(actor.clone())?;
         let reviewer = match &asker.reviewer_token {
             None => None,
             // For a request that only reads, an expired token means that the caller is not a person.
             Some(token) if asker.reads => Reviewer::with_token(&place.home, token, now).ok(),
-            Some(token) => Some(Reviewer::with_token(&place.home, token, now).map_err(told)?),
+            Some(token) => Some(Reviewer::with_token(&place.home, token, now).map_err(into_api_error)?),
         };
         if let Some(person) = &reviewer {
             actor = person.actor().clone();
@@ -147,13 +152,13 @@ pub(crate) async fn work_for<T: Send + 'static>(
     caller: Caller,
     work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    at_work(&caller.gateway, caller.asker, work).await
+    run_blocking(&caller.gateway, caller.asker, work).await
 }
 
 /// Runs a function in the workplace, on a thread for blocking work.
-pub(crate) async fn at_work<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     gateway: &Shared,
-    asker: Asker,
+    asker: RequestCredentials,
     work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let gateway = Arc::clone(gateway);
@@ -166,13 +171,14 @@ pub(crate) async fn at_work<T: Send + 'static>(
 }
 
 /// Converts an error of the lower crates.
-pub(crate) fn told(error: impl Fails) -> ApiError {
+pub(crate) fn into_api_error(error: impl Fails) -> ApiError {
     ApiError::of(&error)
 }
 
 /// Parses the name of a skill in a path.
 pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
-    SkillName::parse(text).map_err(|fault| told(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
+    SkillName::parse(text)
+        .map_err(|fault| into_api_error(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
 }
 
 /// Parses a JSON body, whatever its content type. Unknown fields are rejected.

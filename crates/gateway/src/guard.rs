@@ -8,14 +8,14 @@ use axum::{
 };
 use serde_json::json;
 use web::{
-    ApiError, Why,
+    ApiError, ErrorCause,
     guard::{Terms, identify},
     pages::session::LIBRARY,
 };
 
 use crate::{
-    gate::Gate,
-    gateway::{Asker, Shared, Surface},
+    gateway::{RequestCredentials, Shared, Surface},
+    http_auth::HttpAuth,
 };
 
 /// Header with the token of a reviewer, which proves a person.
@@ -32,7 +32,7 @@ pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: N
     }
 }
 
-fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
+fn admit(gate: &HttpAuth, request: &Request) -> Result<RequestCredentials, ApiError> {
     if !gate.token.is_in(request.headers()) {
         let message = "missing or wrong bearer token";
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
@@ -41,7 +41,7 @@ fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
     let token = request.headers().get(REVIEWER_TOKEN).map(|value| value.to_str().map(str::to_owned));
     let unreadable = |_| ApiError::bad_request("the reviewer's token is malformed");
     let (is_safe, reviewer_token) = (request.method().is_safe(), token.transpose().map_err(unreadable)?);
-    Ok(Asker { surface: Surface::Api, reads: false, is_safe, reviewer_token })
+    Ok(RequestCredentials { surface: Surface::Api, reads: false, is_safe, reviewer_token })
 }
 
 /// Checks a request, and runs its handler within the time limit.
@@ -52,7 +52,7 @@ pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Ne
     let terms = Terms { session: LIBRARY, time: gateway.limits.request_time, slow_hint };
     let mut response = terms.answer(gateway.gate.check(&request), request, next).await;
     if response.status().is_server_error() {
-        let why = response.extensions().get::<Why>().map(|why| why.0.as_str());
+        let why = response.extensions().get::<ErrorCause>().map(|why| why.0.as_str());
         let time = jiff::Timestamp::now().to_string();
         let line = json!({"time": time, "method": method.as_str(), "path": path, "why": why});
         (gateway.log)(&line.to_string());

@@ -17,7 +17,7 @@
 //! | `GET /api/skills.codegen.status` | the compiled tools |
 //! | all others | the library's pages, for people (`pages.rs`) |
 //!
-//! The gateway itself changes nothing. Each request opens the [`ops::Workplace`] and goes through `skill_manage`, like
+//! The gateway itself changes nothing. Each request opens the [`ops::Workspace`] and goes through `skill_manage`, like
 //! the command line and the MCP server. So all three share their lock, history, policy and events.
 //!
 //! The connection determines the actor: a caller with the gateway's token is the agent `gateway`, or `pages` in a
@@ -26,9 +26,9 @@
 mod codegen;
 mod custom;
 mod decisions;
-mod gate;
 mod gateway;
 mod guard;
+mod http_auth;
 mod pages;
 mod proposals;
 mod serve;
@@ -36,6 +36,6 @@ mod sessions;
 mod skills;
 mod systems;
 
-pub use gate::Gate;
 pub use gateway::Gateway;
+pub use http_auth::HttpAuth;
 pub use serve::serve;

@@ -1,6 +1,6 @@
 //! The library's pages, on which people read one library and decide its proposals.
 //!
-//! The principal type is [`guest::Guest`], a reader who has signed in with the gateway's token and may have proven to
+//! The principal type is [`guest::SignedIn`], a reader who has signed in with the gateway's token and may have proven to
 //! be a person. Like the gateway's API, these pages change nothing themselves. Each form goes through `skill_manage` or
 //! the workplace, with their lock, history, policy and events.
 //!
@@ -13,10 +13,8 @@
 //! | `/skills/{name}/rollback` | preview of a rollback, with the form that confirms it |
 //! | `/review`, `/review/{id}` | pending proposals, and one of them with the form that decides |
 
-mod anybody;
 mod compare;
 mod files;
-mod guest;
 mod history;
 mod home;
 mod pieces;
@@ -25,7 +23,9 @@ mod review;
 mod rollback;
 mod runs;
 mod sign_in;
+mod signed_in;
 mod skill;
+mod visitor;
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ use axum::{
 use scan::Scanner;
 use web::pages::{Judgements, assets};
 
-pub use guest::{nothing, refused, reviewer_token_of};
+pub use signed_in::{nothing, refused, reviewer_token_of};
 
 use crate::gateway::Shared;
 
@@ -49,7 +49,7 @@ pub fn router(scanner: Scanner) -> Router<Shared> {
     Router::new()
         .route("/", get(home::home))
         .route("/skills/{name}", get(skill::skill))
-        .route("/skills/{name}/sight", post(skill::set_sight))
+        .route("/skills/{name}/sight", post(skill::set_visibility))
         .route("/skills/{name}/files/{revision}/{*path}", get(files::file))
         .route("/skills/{name}/history", get(history::history))
         .route("/skills/{name}/diff", get(compare::diff))

@@ -12,13 +12,13 @@ use web::{ApiError, Parameters};
 
 use crate::{
     custom::change,
-    gateway::{Answer, Caller, Work, read, told, work_for},
+    gateway::{ApiResult, Caller, Work, into_api_error, read, work_for},
 };
 
 /// Query parameters that select proposals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ProposalFilter {
     /// Name of a skill, to list only its proposals.
     name: Option<String>,
     /// True to include decided proposals.
@@ -26,11 +26,11 @@ pub struct Wanted {
 }
 
 /// Lists the pending proposals, oldest first.
-pub async fn list(caller: Caller, Parameters(wanted): Parameters<Wanted>) -> Answer {
+pub async fn list(caller: Caller, Parameters(wanted): Parameters<ProposalFilter>) -> ApiResult {
     work_for(caller, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
         let libraries = work.place.libraries()?;
-        let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(told)?;
+        let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(into_api_error)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.now)))
     })
@@ -40,17 +40,17 @@ pub async fn list(caller: Caller, Parameters(wanted): Parameters<Wanted>) -> Ans
 /// Query parameters that select the base of a proposal's diff.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Against {
+pub struct DiffQuery {
     /// True to compare with the current head instead of the revision on which the proposal was made.
     onto_head: bool,
 }
 
 /// Returns one proposal with its author and reason, its findings and its diff.
-pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Parameters<Against>) -> Answer {
+pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Parameters<DiffQuery>) -> ApiResult {
     work_for(caller, move |work| {
         let target = target(&id)?;
         let library = library_with(work, &target)?;
-        let mut document = documents::proposal(&library, &target).map_err(told)?.document(work.now);
+        let mut document = documents::proposal(&library, &target).map_err(into_api_error)?.document(work.now);
         // A decided or damaged proposal may have nothing left to compare.
         let difference = review::difference(&library, &target, against.onto_head).ok();
         if let Some(difference) = &difference {
@@ -66,20 +66,20 @@ pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Pa
 /// The body of a decision.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Decision {
+struct DecisionBody {
     /// Reason of the decision, for the history.
     reason: Option<String>,
 }
 
 /// Accepts a proposal, which becomes the newest revision of its skill.
-pub async fn accept(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
-    work_for(caller, move |work| Ok(Json(accepted(work, target(&id)?, read::<Decision>(&body)?.reason)?))).await
+pub async fn accept(caller: Caller, Path(id): Path<String>, body: Bytes) -> ApiResult {
+    work_for(caller, move |work| Ok(Json(accepted(work, target(&id)?, read::<DecisionBody>(&body)?.reason)?))).await
 }
 
 /// Rejects a proposal, which is kept with the reason.
-pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
+pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
-        let done = rejected(work, target(&id)?, read::<Decision>(&body)?.reason)?;
+        let done = rejected(work, target(&id)?, read::<DecisionBody>(&body)?.reason)?;
         Ok(Json(json!({"ok": true, "status": "rejected", "id": done.id.as_str(), "name": done.skill})))
     })
     .await
@@ -101,7 +101,7 @@ pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<Stri
 /// The caller has not proven to be a person, or the proposal cannot be decided.
 pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
     let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "reject")?));
-    review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)
+    review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(into_api_error)
 }
 
 /// Returns the library that has a proposal: the writable library, or the folder of a group below it.
@@ -109,7 +109,7 @@ pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<Stri
 /// # Errors
 /// Neither has the proposal.
 pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Library, ApiError> {
-    review::library_with(work.place.libraries()?, &target.id).map_err(told)
+    review::library_with(work.place.libraries()?, &target.id).map_err(into_api_error)
 }
 
 /// Returns the person who makes the request; `what` names the operation in the error.

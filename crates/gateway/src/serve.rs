@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use agent::Live;
+use agent::CatalogueCache;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -11,11 +11,11 @@ use axum::{
     routing::{get, post},
 };
 use skill::Limits;
-use web::{ApiError, ServeError, on_thread, runtime, until_asked_to_end};
+use web::{ApiError, ServeError, on_thread, runtime, serve_until_signal};
 
 use crate::{
     codegen, custom, decisions,
-    gateway::{Gateway, told},
+    gateway::{Gateway, into_api_error},
     guard, pages, proposals, skills,
     systems::DIALECTS,
 };
@@ -30,7 +30,7 @@ pub fn serve(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAdd
     let around = (&limits, &proxies);
     runtime()?.block_on(async {
         tokio::spawn(look_out(Arc::clone(&gateway)));
-        until_asked_to_end(address, app(&gateway), around, ready).await
+        serve_until_signal(address, app(&gateway), around, ready).await
     })
 }
 
@@ -39,8 +39,8 @@ async fn look_out(gateway: Arc<Gateway>) {
     loop {
         let (began, looking) = (Instant::now(), Arc::clone(&gateway));
         // A faulty library is reported to the request that uses it.
-        let _told = on_thread(move || looking.live.refresh().map_err(told)).await;
-        tokio::time::sleep(Live::pause_after(began.elapsed())).await;
+        let _told = on_thread(move || looking.live.refresh().map_err(into_api_error)).await;
+        tokio::time::sleep(CatalogueCache::pause_after(began.elapsed())).await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path as FilePath;
 
-use agent::{Catalogue, Form, Listed, Look};
+use agent::{Catalogue, Form, ListOptions, ListedSkill};
 use axum::{Extension, Json, body::Bytes, extract::Path, http::StatusCode};
 use ops::Upload;
 use serde::Deserialize;
@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use skill::{Bundle, SkillName};
 use web::{ApiError, Parameters};
 
-use crate::gateway::{Answer, Caller, Work, read, told, work_for};
+use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
 
 /// Lists all skills of the catalogue.
-pub async fn list(caller: Caller) -> Answer {
+pub async fn list(caller: Caller) -> ApiResult {
     work_for(caller, |work| listed(work, false)).await
 }
 
 /// Lists the skills that can be changed.
-pub async fn custom(caller: Caller) -> Answer {
+pub async fn custom(caller: Caller) -> ApiResult {
     work_for(caller, |work| listed(work, true)).await
 }
 
-fn listed(work: &Work<'_>, custom_only: bool) -> Answer {
+fn listed(work: &Work<'_>, custom_only: bool) -> ApiResult {
     let (library, settings) = (work.place.library()?, work.place.settings()?);
     let (skills, notes) = work
         .live
@@ -33,12 +33,12 @@ fn listed(work: &Work<'_>, custom_only: bool) -> Answer {
             let skills: Vec<Value> = wanted.map(|listed| document(catalogue, listed, library.path())).collect();
             (skills, catalogue.notes.clone())
         })
-        .map_err(told)?;
+        .map_err(into_api_error)?;
     Ok(Json(json!({"ok": true, "skills": skills, "notes": notes})))
 }
 
 /// Renders the list of skills for a prompt, in one of its forms.
-pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
+pub async fn prompt(caller: Caller, Path(form): Path<String>) -> ApiResult {
     let none = || {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("unknown prompt form {form:?}"))
             .hint(format!("use one of {}", Form::all_names("and")))
@@ -46,7 +46,10 @@ pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
     let named = Form::named(&form).ok_or_else(none)?;
     work_for(caller, move |work| {
         let (settings, agent) = (work.place.settings()?, &work.actor.id);
-        let text = work.live.prompt(&settings, agent, Look::for_agent(named, &settings, agent)).map_err(told)?;
+        let text = work
+            .live
+            .prompt(&settings, agent, ListOptions::for_agent(named, &settings, agent))
+            .map_err(into_api_error)?;
         Ok(Json(json!({"ok": true, "form": form, "prompt": &*text})))
     })
     .await
@@ -55,12 +58,12 @@ pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
 /// Query parameters that select the state of a skill.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct StateQuery {
     pub revision: Option<String>,
 }
 
 /// Returns one skill of the catalogue.
-pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
+pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<StateQuery>) -> ApiResult {
     if asked.revision.is_some() {
         return Err(ApiError::bad_request("`revision` is not supported here")
             .hint("get the text of a revision with GET /api/skills/custom/NAME?revision=…"));
@@ -79,7 +82,7 @@ pub fn found(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
         skill["ok"] = json!(true);
         Ok(skill)
     });
-    found.map_err(told)?.map_err(|error: agent::AgentError| told(error))
+    found.map_err(into_api_error)?.map_err(|error: agent::AgentError| into_api_error(error))
 }
 
 /// The body of a request that shows or hides a skill.
@@ -90,7 +93,7 @@ struct Setting {
 }
 
 /// Shows a skill to agents, or hides it.
-pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
     work_for(caller, move |work| {
         let (name, setting) = (work.skill_called(&name)?, read::<Setting>(&body)?);
         let (links, _) = work.place.set_enabled(&name, setting.enabled)?;
@@ -103,7 +106,7 @@ pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) 
 }
 
 /// Installs a skill from the archive in the body.
-pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive: Bytes) -> Answer {
+pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive: Bytes) -> ApiResult {
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     work_for(caller, move |work| {
         if !archive.starts_with(b"PK") {
@@ -123,7 +126,7 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive:
 
 /// Scans all folders again, and the registry that serves as skill storage. Changes are also seen without it, those of
 /// other programs within two seconds.
-pub async fn reload(caller: Caller) -> Answer {
+pub async fn reload(caller: Caller) -> ApiResult {
     work_for(caller, |work| {
         work.live.reload_with(work.place.public_skills()?);
         listed(work, false)
@@ -132,7 +135,7 @@ pub async fn reload(caller: Caller) -> Answer {
 }
 
 /// Builds the document of a skill, from the fields that hosts know and our own.
-fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value {
+fn document(catalogue: &Catalogue, listed: &ListedSkill, library: &FilePath) -> Value {
     let editable = is_custom(catalogue, listed, library);
     let category = if editable { "custom" } else { "public" };
     let license = catalogue.files(listed).ok().and_then(|files| license(&files));
@@ -148,7 +151,7 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
 }
 
 /// Returns whether a skill belongs to the writable library, or to a group below it.
-pub(crate) fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
+pub(crate) fn is_custom(catalogue: &Catalogue, listed: &ListedSkill, library: &FilePath) -> bool {
     catalogue.library_of(listed).is_some_and(|own| own.path().starts_with(library)) && !listed.found_elsewhere
 }
 

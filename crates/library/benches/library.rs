@@ -11,8 +11,8 @@ use std::{
 use criterion::{Criterion, SamplingMode};
 use jiff::Timestamp;
 use library::{
-    Action, Actor, ActorKind, Closeness, Commit, Content, Home, Library, NewRevision, RevisionId, RevisionSpec, Scope,
-    Stamp,
+    Action, Actor, ActorKind, ChangeDetection, Commit, Content, Home, Library, NewRevision, RevisionId, RevisionSpec,
+    Scope, Stamp,
 };
 use scan::{Baseline, Cleared};
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
@@ -94,7 +94,7 @@ fn reading(criterion: &mut Criterion) {
     criterion.bench_function("open a library", |b| b.iter(|| place.open()));
     let mut group = criterion.benchmark_group("library of 201 skills");
     group.bench_function("heads", |b| b.iter(|| library.heads().unwrap()));
-    group.bench_function("glances", |b| b.iter(|| library.glances(Closeness::Signatures).unwrap()));
+    group.bench_function("glances", |b| b.iter(|| library.summaries(ChangeDetection::Signatures).unwrap()));
     drop(group);
     let mut group = criterion.benchmark_group("history of 2,000 revisions");
     group.bench_function("all", |b| b.iter(|| library.revisions(black_box(&long), usize::MAX).unwrap()));

@@ -5,7 +5,7 @@
 //! displaced folder, compares it with the expected content, and then discards it or puts it back.
 
 mod by_files;
-mod maker;
+mod temporary_owner;
 
 use std::{
     io,
@@ -18,8 +18,8 @@ use scan::Cleared;
 use sha2::{Digest as _, Sha256};
 use skill::{Bundle, Limits, SkillName};
 
-pub(crate) use by_files::{finish, give_back, take_away};
-pub(crate) use maker::Maker;
+pub(crate) use by_files::{finish, give_back, rename_away};
+pub(crate) use temporary_owner::TemporaryOwner;
 
 use crate::{
     disk::{random_process_id, sync_folder},
@@ -53,10 +53,10 @@ pub struct Staged {
 }
 
 /// A skill's former folder under a temporary name. It may hold the only copy of some content, so dropping the value
-/// leaves the folder on disk. Finish with [`Displaced::discard`] or [`Displaced::put_back`].
+/// leaves the folder on disk. Finish with [`DisplacedFolder::discard`] or [`DisplacedFolder::put_back`].
 #[derive(Debug)]
 #[must_use]
-pub struct Displaced {
+pub struct DisplacedFolder {
     root: Dir,
     name: String,
     /// True if another folder has taken its place.
@@ -73,7 +73,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(name) = self.name.take() {
-            let _best_effort = throw_away(&self.root, &name);
+            let _best_effort = remove_renamed(&self.root, &name);
         }
     }
 }
@@ -81,7 +81,7 @@ impl Drop for Staged {
 /// Returns a temporary name that is unique across threads, processes and containers.
 pub(crate) fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let (maker, count) = (Maker::this(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let (maker, count) = (TemporaryOwner::this(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("{TEMPORARY}{maker}-{count}-{:x}", random_process_id())
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn is_gone(name: &str) -> bool {
 
 /// Removes a folder whose content was checked. It is first renamed to a name that marks the removal, since the
 /// process may be killed in between.
-pub(crate) fn throw_away(root: &Dir, name: &str) -> io::Result<()> {
+pub(crate) fn remove_renamed(root: &Dir, name: &str) -> io::Result<()> {
     let gone = format!("{name}{GONE}");
     let name = if root.rename(name, root, &gone).is_ok() { &gone } else { name };
     root.remove_dir_all(name)
@@ -152,7 +152,7 @@ pub fn probe(root: &Dir) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns the I/O error; the skill's folder is then unchanged.
-pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displaced>> {
+pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<DisplacedFolder>> {
     let root = staged.root.try_clone()?;
     let Some(name) = staged.name.clone() else { return Ok(None) };
     let displaced = if root.symlink_metadata(skill.as_str()).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
@@ -160,7 +160,7 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
         None
     } else {
         let name = exchange(&root, &name, skill.as_str(), exchange_in_one_step)?;
-        Some(Displaced { root, name, replaced: true })
+        Some(DisplacedFolder { root, name, replaced: true })
     };
     staged.name = None;
     Ok(displaced)
@@ -170,15 +170,15 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
 ///
 /// # Errors
 /// Returns the I/O error; the skill's folder is then unchanged.
-pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<Displaced>> {
-    match take_away(root, skill.as_str(), &name) {
-        Ok(()) => Ok(Some(Displaced { root: root.try_clone()?, name, replaced: false })),
+pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<DisplacedFolder>> {
+    match rename_away(root, skill.as_str(), &name) {
+        Ok(()) => Ok(Some(DisplacedFolder { root: root.try_clone()?, name, replaced: false })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-impl Displaced {
+impl DisplacedFolder {
     /// Opens a folder that a dead process displaced from a skill's place.
     pub fn found(root: &Dir, name: &str, skill: &SkillName) -> io::Result<Self> {
         Ok(Self { root: root.try_clone()?, name: name.to_owned(), replaced: root.is_dir(skill.as_str()) })
@@ -200,11 +200,11 @@ impl Displaced {
     /// is in their way there, the whole folder is kept for a person to inspect.
     ///
     /// # Errors
-    /// Returns the I/O error; the folder then stays under [`Displaced::name`] for another attempt.
+    /// Returns the I/O error; the folder then stays under [`DisplacedFolder::name`] for another attempt.
     pub fn discard(self, skill: &SkillName) -> io::Result<()> {
         match self.carry_leftovers(skill) {
-            Ok(()) => drop(throw_away(&self.root, &self.name)),
-            Err(error) if is_in_the_way(&error) && keep_aside(&self.root, &self.name) => {}
+            Ok(()) => drop(remove_renamed(&self.root, &self.name)),
+            Err(error) if is_in_the_way(&error) && keep_for_inspection(&self.root, &self.name) => {}
             Err(error) => return Err(error),
         }
         Ok(())
@@ -213,13 +213,13 @@ impl Displaced {
     /// Puts the folder back into the skill's place and deletes the folder that replaced it.
     ///
     /// # Errors
-    /// Returns the I/O error; the folder then stays under [`Displaced::name`].
+    /// Returns the I/O error; the folder then stays under [`DisplacedFolder::name`].
     pub fn put_back(self, skill: &SkillName) -> io::Result<()> {
         if !self.replaced {
             return self.root.rename(&self.name, &self.root, skill.as_str());
         }
         let ours = exchange(&self.root, &self.name, skill.as_str(), exchange_in_one_step)?;
-        let _best_effort = throw_away(&self.root, &ours);
+        let _best_effort = remove_renamed(&self.root, &ours);
         Ok(())
     }
 
@@ -273,7 +273,7 @@ fn is_in_the_way(error: &io::Error) -> bool {
 }
 
 /// Renames a folder so that it is kept for a person to inspect. Returns whether that worked.
-pub(crate) fn keep_aside(root: &Dir, name: &str) -> bool {
+pub(crate) fn keep_for_inspection(root: &Dir, name: &str) -> bool {
     let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
     root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
 }
@@ -289,7 +289,7 @@ fn exchange(
     match in_one_step(root, temporary, skill) {
         Err(error) if is_no_exchange(&error) => {
             let aside = format!("{temporary}{ASIDE}");
-            take_away(root, skill, &aside)?;
+            rename_away(root, skill, &aside)?;
             if let Err(error) = root.rename(temporary, root, skill) {
                 root.rename(&aside, root, skill)?;
                 return Err(error);

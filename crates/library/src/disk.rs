@@ -17,7 +17,7 @@ use cap_std::{
     fs::{Dir, DirBuilder, OpenOptions},
 };
 
-use crate::{ownership::refuse_foreign, place_error::PlaceError, resolved};
+use crate::{ownership::refuse_foreign, path_access_error::PathAccessError, resolved};
 
 /// Initial buffer for reading a file, in bytes. Most files of skillhub are smaller.
 const SMALL: usize = 4 << 10;
@@ -25,14 +25,14 @@ const SMALL: usize = 4 << 10;
 /// Opens a folder, creating it and its parents if missing.
 ///
 /// # Errors
-/// Returns [`PlaceError`] with the I/O error, or if another user owns the folder.
-pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
+/// Returns [`PathAccessError`] with the I/O error, or if another user owns the folder.
+pub fn ensure_dir(path: &Path) -> Result<Dir, PathAccessError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
     }
-    Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PlaceError::io(path))?;
+    Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PathAccessError::io(path))?;
     refuse_foreign(path)?;
-    Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(PathAccessError::io(path))
 }
 
 /// Opens a folder like [`ensure_dir`], creating it accessible to its user only. The mode of an existing folder is not
@@ -40,17 +40,17 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
 ///
 /// # Errors
 /// Fails like [`ensure_dir`].
-pub fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+pub fn ensure_private_dir(path: &Path) -> Result<Dir, PathAccessError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
     }
     if let Some((parent, name)) = path.parent().zip(path.file_name()) {
         // The parent of a bare name is the empty path.
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
-        let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;
+        Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PathAccessError::io(path))?;
+        let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PathAccessError::io(path))?;
         match parent.create_dir_with(name, &private()) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(PlaceError::io(path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(PathAccessError::io(path)(error)),
             _ => {}
         }
     }
@@ -73,38 +73,38 @@ fn private() -> DirBuilder {
 /// Opens an existing folder. Returns `None` if it is missing.
 ///
 /// # Errors
-/// Returns [`PlaceError`] with the I/O error, or if another user owns the folder.
-pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
+/// Returns [`PathAccessError`] with the I/O error, or if another user owns the folder.
+pub fn open_dir(path: &Path) -> Result<Option<Dir>, PathAccessError> {
     refuse_foreign(path)?;
     match Dir::open_ambient_dir(path, ambient_authority()) {
         Ok(dir) => Ok(Some(dir)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+        Err(source) => Err(PathAccessError::Io { path: path.to_owned(), source }),
     }
 }
 
 /// Opens a folder like [`open_dir`] at a path that was resolved before. If a component has since become a symbolic
 /// link, the path is refused, because it would lead somewhere else.
-pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PlaceError> {
+pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PathAccessError> {
     refuse_foreign(path)?;
     match resolved::open(path) {
         Ok(dir) => Ok(Some(dir)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+        Err(source) => Err(PathAccessError::Io { path: path.to_owned(), source }),
     }
 }
 
 /// Opens a folder like [`open_resolved`], creating it and its parents if missing.
-pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
+pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PathAccessError> {
     let mut above = path.ancestors();
     let found = above.find_map(|ancestor| open_resolved(ancestor).transpose().map(|dir| (ancestor, dir)));
-    let (ancestor, dir) = found.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))?;
+    let (ancestor, dir) = found.ok_or_else(|| PathAccessError::io(path)(io::ErrorKind::NotFound.into()))?;
     let below = path.strip_prefix(ancestor).unwrap_or(path);
     if below.as_os_str().is_empty() {
         return dir;
     }
-    dir?.create_dir_all(below).map_err(PlaceError::io(path))?;
-    open_resolved(path)?.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))
+    dir?.create_dir_all(below).map_err(PathAccessError::io(path))?;
+    open_resolved(path)?.ok_or_else(|| PathAccessError::io(path)(io::ErrorKind::NotFound.into()))
 }
 
 /// Reads a file that should be small. Returns `None` if it does not exist.

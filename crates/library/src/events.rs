@@ -1,6 +1,6 @@
 //! The event log: one line for each operation on a skill, done or refused ([`Event`]).
 
-mod aside;
+mod rotation;
 
 use std::{
     collections::BTreeSet,
@@ -17,12 +17,12 @@ use skill::objects_and_commas;
 use crate::{
     disk::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
     proposal_id::ProposalId,
-    revision::{Before, Revision, RevisionId, Stamp},
+    revision::{Revision, RevisionId, Stamp, StateBefore},
     state::SkillState,
 };
 
-use aside::InPlace;
-pub(crate) use aside::{alone, damaged, has_gap, put_aside};
+use rotation::InPlace;
+pub(crate) use rotation::{alone, damaged, has_gap, rotate};
 
 /// Name of the active log file.
 pub(crate) const FILE: &str = "events.jsonl";
@@ -116,7 +116,7 @@ pub struct Event {
     pub set: Option<Value>,
     /// State before the operation that no revision records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Before>,
+    pub before: Option<StateBefore>,
     /// Decision of the gate with its figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Value>,
@@ -262,7 +262,7 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     let mut events = Vec::new();
     let mut unreadable = 0;
     let in_use = read_optional(dir, FILE)?.unwrap_or_default();
-    for part in aside::read(dir)?.into_iter().chain([Ok(in_use)]) {
+    for part in rotation::read(dir)?.into_iter().chain([Ok(in_use)]) {
         let Ok(bytes) = part else {
             unreadable += 1;
             continue;
@@ -290,7 +290,7 @@ pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Opt
     if let Some(found) = newest(&in_use) {
         return Ok(Some(found));
     }
-    let older: Vec<_> = aside::read(dir)?.into_iter().flatten().collect();
+    let older: Vec<_> = rotation::read(dir)?.into_iter().flatten().collect();
     Ok(older.iter().rev().find_map(|bytes| newest(bytes)))
 }
 

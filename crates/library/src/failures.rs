@@ -10,7 +10,7 @@ use skill::{
 };
 
 use crate::{
-    CommitError, Denied, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StateError,
+    CommitError, Denied, FindError, HandEditFault, LibraryError, LockError, PathAccessError, SnapshotError, StateError,
     StorageError, folder::FolderError,
 };
 
@@ -22,7 +22,7 @@ fn refused() -> Failure {
     )
 }
 
-impl Fails for PlaceError {
+impl Fails for PathAccessError {
     fn failure(&self) -> Failure {
         match self {
             Self::Foreign { .. } => Failure::new(FailureKind::Refused, "policy_denied")

@@ -6,7 +6,9 @@ use cap_std::fs::Dir;
 use scan::Scanner;
 use skill::Digest;
 
-use crate::{disk::ensure_private_dir, edit_policy::EditPolicy, links::Linker, ownership, place_error::PlaceError};
+use crate::{
+    disk::ensure_private_dir, edit_policy::EditPolicy, links::Linker, ownership, path_access_error::PathAccessError,
+};
 
 /// The folder of `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded registry
 /// and the cache. It is created at the first write.
@@ -22,8 +24,8 @@ impl Home {
     /// Uses the home at a path, which need not exist yet.
     ///
     /// # Errors
-    /// Returns [`PlaceError::Foreign`] or [`PlaceError::Shared`] if another user owns it or can write to it.
-    pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
+    /// Returns [`PathAccessError::Foreign`] or [`PathAccessError::Shared`] if another user owns it or can write to it.
+    pub fn at(path: impl Into<PathBuf>) -> Result<Self, PathAccessError> {
         let home = Self::unchecked(path);
         ownership::check_home(&home.path)?;
         Ok(home)
@@ -76,8 +78,8 @@ impl Home {
     /// Opens the home, creating it with access for its user only (where the system supports modes).
     ///
     /// # Errors
-    /// Returns [`PlaceError`] with the I/O error, or if another user owns it.
-    pub fn ensure(&self) -> Result<Dir, PlaceError> {
+    /// Returns [`PathAccessError`] with the I/O error, or if another user owns it.
+    pub fn ensure(&self) -> Result<Dir, PathAccessError> {
         ensure_private_dir(&self.path)
     }
 

@@ -169,7 +169,7 @@ impl Journal {
     /// # Errors
     /// Returns the I/O error.
     pub fn is_pending(&self) -> io::Result<bool> {
-        Ok(!Mark::of(&self.dir, self.len()?)?.is_settled())
+        Ok(!JournalMark::of(&self.dir, self.len()?)?.is_settled())
     }
 
     /// Returns the number of bytes that were applied in this boot of the machine. `None` if nothing was applied, or
@@ -319,12 +319,12 @@ impl Journal {
 /// Length of a journal and the applied part of it. Two equal marks with nothing pending prove that no commit ran in
 /// between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct JournalMark {
     len: u64,
     applied: Option<u64>,
 }
 
-impl Mark {
+impl JournalMark {
     fn of(dir: &Dir, len: u64) -> io::Result<Self> {
         Ok(Self { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
     }
@@ -339,13 +339,13 @@ impl Mark {
 ///
 /// # Errors
 /// Returns the I/O error.
-pub fn mark(dir: &Dir) -> io::Result<Mark> {
+pub fn mark(dir: &Dir) -> io::Result<JournalMark> {
     let len = match dir.symlink_metadata(FILE) {
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
-    Mark::of(dir, len)
+    JournalMark::of(dir, len)
 }
 
 /// Returns whether that journal has records that may not have been applied in this boot of the machine. Writes

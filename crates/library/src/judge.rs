@@ -5,7 +5,7 @@
 
 use std::{path::Path, time::Duration};
 
-use process::{Ended, Order, child};
+use process::{BoundedCommand, ExitReason, child};
 use scan::{Answer, JudgeSettings, Question, Scanner};
 use serde::{Deserialize, Serialize};
 use skill::Digest;
@@ -73,14 +73,15 @@ fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
         command.current_dir(Path::new(&settings.folder));
     }
     let time = Duration::from_secs(settings.timeout_seconds);
-    let order = Order { input: document, output_bytes: Some(ANSWER_BYTES), ..Order::new(command, time) };
+    let order =
+        BoundedCommand { input: document, output_bytes: Some(ANSWER_BYTES), ..BoundedCommand::new(command, time) };
     let done = process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
     match (done.ended, done.exit) {
-        (Ended::Exited, Some(0)) => Answer::parse(&done.stdout),
-        (Ended::Exited, Some(code)) => Err(format!("it failed with exit code {code}")),
-        (Ended::Exited, None) => Err("it was killed by a signal".to_owned()),
-        (Ended::TimedOut, _) => Err(format!("it did not finish within {} s", settings.timeout_seconds)),
-        (Ended::TooMuchOutput, _) => Err(format!("it printed more than {ANSWER_BYTES} bytes")),
-        (Ended::Stopped, _) => Err("interrupted".to_owned()),
+        (ExitReason::Exited, Some(0)) => Answer::parse(&done.stdout),
+        (ExitReason::Exited, Some(code)) => Err(format!("it failed with exit code {code}")),
+        (ExitReason::Exited, None) => Err("it was killed by a signal".to_owned()),
+        (ExitReason::TimedOut, _) => Err(format!("it did not finish within {} s", settings.timeout_seconds)),
+        (ExitReason::TooMuchOutput, _) => Err(format!("it printed more than {ANSWER_BYTES} bytes")),
+        (ExitReason::Stopped, _) => Err("interrupted".to_owned()),
     }
 }

@@ -38,7 +38,7 @@
 //! - **Other crates** take it with [`Library::lock`] for files that this crate does not write: `client` for
 //!   `skillhub.lock`, `compose` for the composed tools.
 //! - **The second lock**, `turn`, only orders retries: a writer whose commit was `Stale` takes it with
-//!   [`Library::turn`] until it succeeds or gives up, and new writers queue behind it ([`Library::turn_behind`]), so
+//!   [`Library::retry_lock`] until it succeeds or gives up, and new writers queue behind it ([`Library::queue_behind_retries`]), so
 //!   that nobody starves. It protects no file, and a writer that does not get it commits without it.
 //! - **Without the lock**: the event log, the usage log and the outcomes are appended to under a lock of their own,
 //!   since a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the
@@ -55,7 +55,7 @@
 //! 2. `write_ahead` writes the files of a change of 1 MiB or more as one synced pack, so that nobody waits for them
 //!    under the lock. If the commit fails, they are unreferenced blobs.
 //! 3. [`LibraryLock`] is taken, `recover` applies what a dead process left, and old leftovers are removed.
-//! 4. `commit_locked` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees
+//! 4. `commit_under_lock` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees
 //!    and commits in memory. Heads, commits and trees are read without libgit2, so that no git configuration affects a
 //!    change or costs time; libgit2 handles packs.
 //! 5. `Journal::append` writes **one record and syncs it: the commit point**. For all skills of the operation, the
@@ -178,6 +178,7 @@
 //! - A folder without history becomes revision 1 with the first operation on it. A folder that cannot be read as a
 //!   skill, such as a link, is left alone and refused.
 
+mod agent_dir;
 mod agents;
 mod boot;
 mod checkout;
@@ -197,8 +198,7 @@ mod lock;
 mod originals;
 mod outcomes;
 mod ownership;
-mod place;
-mod place_error;
+mod path_access_error;
 mod private;
 mod projection;
 mod proposal_id;
@@ -206,6 +206,7 @@ mod proposals;
 mod resolved;
 mod reviewers;
 mod revision;
+mod skill_change;
 mod state;
 mod storage;
 mod toml_text;
@@ -213,8 +214,8 @@ mod trials;
 mod uses;
 mod verdicts;
 mod watcher;
-mod whole_change;
 
+pub use agent_dir::{AgentDir, AgentLink, AgentLinkError};
 pub use agents::{Agent, agents, find_agent};
 pub use disk::{
     Durability, ensure_dir, ensure_private_dir, open_dir, random_process_id, read_bounded, write_atomically,
@@ -225,37 +226,37 @@ pub use events::{Event, EventStatus, operation_id};
 pub use home::Home;
 pub use judge::judged;
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, Ended, EventsMend, FindError, FolderEdit,
-    FolderFiles, FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState,
-    Library, LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Served, Sizes,
-    Snapshot, SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private,
-    relocate, return_reason,
+    ChangeDetection, Checkout, Collected, Commit, CommitError, Committed, EventsRepair, FindError, FolderEdit,
+    FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head, HeadFault,
+    HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, Plans, Recovery,
+    RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError, StateRepair,
+    TakenBack, TemporaryKind, TrialEnd, look_at_places, make_private, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
-    Basis, LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded,
+    LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeSource, OutcomeWriter, Outcomes, Recorded,
     SKILL_BYTES as OUTCOME_BYTES,
 };
-pub use place::{AgentDir, PlaceLinkError, Placed};
-pub use place_error::PlaceError;
+pub use path_access_error::PathAccessError;
 pub use private::{make_dir_private, make_file_private};
 pub use proposal_id::{ProposalId, ProposalIdError};
 pub use proposals::{
-    DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,
-    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalState, ProposedFile, ProposedRelease, changed_files,
+    DamagedProposal, Evidence, EvidenceError, EvidenceKind, HeldChange, Proposal, ProposalChange, ProposalDecision,
+    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalState, ProposedFile, ProposedRelease, StoredProposal,
+    changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
-    Acceptance, Action, Actor, ActorError, ActorKind, Before, Content, NewRevision, Origin, Revision, RevisionId,
-    RevisionSpec, RevisionSpecError, Stamp, Upstream,
+    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
+    RevisionSpecError, Stamp, StateBefore, Upstream,
 };
+pub use skill_change::{Denied, Permit, SkillChange};
 pub use state::{SkillState, State, StateError, StoredWaiver};
-pub use storage::{Damage, StorageError};
+pub use storage::{DamagedRevision, StorageError};
 pub use toml_text::{from_toml, refuse_toml_flood, toml_dots};
 pub use trials::{Arm, GATE, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;
 pub use watcher::Watcher;
-pub use whole_change::{Denied, Permit, WholeChange};

@@ -7,23 +7,23 @@ mod decided;
 mod displaced;
 mod error;
 mod folder_edit;
-mod foreseen;
 mod gc;
-mod glance;
 mod hand_edit;
-mod judged_anew;
+mod history_cache;
 mod linking;
 mod lock_lines;
 mod logs;
 mod mark;
-mod numbers;
+mod observed_folder;
+mod prescan;
 mod recover;
 mod relocate;
-mod remembered;
+mod rescan;
 mod returned;
-mod rows;
-mod sight;
+mod revision_numbers;
+mod summaries;
 mod summary;
+mod summary_cache;
 mod taken_back;
 mod temporary;
 #[cfg(test)]
@@ -49,24 +49,24 @@ pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use error::LibraryError;
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
-pub use glance::{Closeness, Glance};
-pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
+pub use hand_edit::{FolderState, HandEditFault, HandEditMode, Snapshot, SnapshotError};
 pub use recover::Recovery;
 pub use relocate::{RelocateError, Relocation, relocate};
 pub use returned::return_reason;
-pub use summary::{Front, Head, Standing};
+pub use summaries::{ChangeDetection, SkillSummary};
+pub use summary::{FolderStatus, Head, SkillMdSummary};
 pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
-pub use trials::{Ended, Served};
+pub use trials::{Served, TrialEnd};
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
 pub use upkeep::{
-    EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, StateMend,
-    look_at_places, make_private,
+    EventsRepair, FolderPermissions, HeadFault, HistoryFault, JournalRepair, JournalState, LibraryNote, LostPart,
+    StateRepair, look_at_places, make_private,
 };
 pub use work::Plans;
 
-use self::numbers::Numbers;
+use self::revision_numbers::RevisionNumbers;
 use crate::{
     disk::{Durability, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folders_above, write_atomically},
     edit_policy::EditPolicy,
@@ -78,7 +78,7 @@ use crate::{
     location::Scope,
     lock::LibraryLock,
     ownership,
-    place_error::PlaceError,
+    path_access_error::PathAccessError,
     revision::{Revision, RevisionId, RevisionSpec},
     storage::{self, GitStorage, StorageError},
     watcher::Watcher,
@@ -315,9 +315,9 @@ impl Library {
             return self.walk(skill).take(limit).collect();
         }
         let own = open_dir(&self.own).ok().flatten();
-        let numbers = Numbers::of(own.as_ref(), storage, skill, &head)?;
-        let read = |ids: &[_]| numbers::read_many(&self.storage_kind, &self.history_path(), ids);
-        rows::newest(own.as_ref(), skill, numbers.ids(), limit, read)
+        let numbers = RevisionNumbers::of(own.as_ref(), storage, skill, &head)?;
+        let read = |ids: &[_]| revision_numbers::read_many(&self.storage_kind, &self.history_path(), ids);
+        history_cache::newest(own.as_ref(), skill, numbers.ids(), limit, read)
     }
 
     /// Returns a skill's revisions, newest first, read lazily. The last item may be an error.
@@ -350,7 +350,7 @@ impl Library {
             return Ok(head);
         }
         let own = open_dir(&self.own).ok().flatten();
-        let numbers = Numbers::of(own.as_ref(), storage, skill, &head)?;
+        let numbers = RevisionNumbers::of(own.as_ref(), storage, skill, &head)?;
         let id = match (number, spec) {
             (None, RevisionSpec::Prefix(digits)) => {
                 let mut found = numbers.starting_with(digits);
@@ -393,16 +393,16 @@ impl Library {
     ///
     /// # Errors
     /// Another process kept the lock until the timeout, or an I/O error.
-    pub fn turn(&self) -> Result<LibraryLock, LibraryError> {
-        Ok(LibraryLock::acquire_turn(&self.ensure_own()?, LOCK_WAIT)?)
+    pub fn retry_lock(&self) -> Result<LibraryLock, LibraryError> {
+        Ok(LibraryLock::acquire_retry_lock(&self.ensure_own()?, LOCK_WAIT)?)
     }
 
-    /// Takes the retry lock of [`Library::turn`] if a writer that lost a race holds it, so that a new writer queues
+    /// Takes the retry lock of [`Library::retry_lock`] if a writer that lost a race holds it, so that a new writer queues
     /// behind it instead of winning again. Returns `None` if nobody holds it, or after the timeout.
     #[must_use]
-    pub fn turn_behind(&self) -> Option<LibraryLock> {
+    pub fn queue_behind_retries(&self) -> Option<LibraryLock> {
         let own = open_dir(&self.own).ok()??;
-        LibraryLock::is_turn_held(&own).then(|| self.turn().ok()).flatten()
+        LibraryLock::is_retry_lock_held(&own).then(|| self.retry_lock().ok()).flatten()
     }
 
     /// Appends an event, usually a refusal, to the event log.
@@ -426,7 +426,7 @@ impl Library {
 
     /// Opens the library's folder. Returns `None` if it does not exist. The path was resolved when the library was
     /// opened; a link that replaced a component since is not followed.
-    fn root(&self) -> Result<Option<Dir>, PlaceError> {
+    fn root(&self) -> Result<Option<Dir>, PathAccessError> {
         open_resolved(&self.path)
     }
 

@@ -67,7 +67,7 @@ impl LibraryLock {
     }
 
     /// Returns whether the retry lock is held at this moment. False if that is unknown.
-    pub fn is_turn_held(dir: &Dir) -> bool {
+    pub fn is_retry_lock_held(dir: &Dir) -> bool {
         Self::is_file_held(dir, TURN)
     }
 
@@ -80,7 +80,7 @@ impl LibraryLock {
     ///
     /// # Errors
     /// Returns [`LockError`] on timeout or an I/O error.
-    pub fn acquire_turn(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
+    pub fn acquire_retry_lock(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
         Self::acquire_file(dir, TURN, wait)
     }
 

@@ -75,7 +75,7 @@ impl OutcomeKind {
 /// Source of the knowledge of an outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Basis {
+pub enum OutcomeSource {
     /// An agent reported it.
     #[default]
     Report,
@@ -123,7 +123,7 @@ pub struct Outcome {
     pub actor: Option<String>,
     /// Source of the knowledge of it. Missing in data of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub basis: Option<Basis>,
+    pub basis: Option<OutcomeSource>,
     /// Conversation of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
@@ -277,13 +277,13 @@ impl OutcomeWriter {
             outcome.check().map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
         }
         self.file.lock()?;
-        let appended = self.append_locked(outcomes);
+        let appended = self.append_under_lock(outcomes);
         let _closing_does_it_too = self.file.unlock();
         appended
     }
 
     /// Appends outcomes. The caller holds the lock of the file.
-    fn append_locked(&mut self, outcomes: &[Outcome]) -> io::Result<Recorded> {
+    fn append_under_lock(&mut self, outcomes: &[Outcome]) -> io::Result<Recorded> {
         let len = self.catch_up()?;
         let (mut lines, mut new) = (Vec::new(), Vec::new());
         for outcome in outcomes {

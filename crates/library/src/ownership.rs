@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::place_error::PlaceError;
+use crate::path_access_error::PathAccessError;
 
 /// Refuses a home that another user owns or can write to. A missing home passes.
 ///
 /// The folder, the folders above it, and the files directly in it are checked. If nobody else can enter the home, its
 /// files are safe whatever their mode. `config.toml` is still checked, since it may be a link to a file outside.
-pub(crate) fn check_home(home: &Path) -> Result<(), PlaceError> {
+pub(crate) fn check_home(home: &Path) -> Result<(), PathAccessError> {
     refuse_foreign(home)?;
     refuse_shared(home)?;
     refuse_replaceable(home)?;
@@ -19,7 +19,7 @@ pub(crate) fn check_home(home: &Path) -> Result<(), PlaceError> {
 }
 
 /// Refuses a library that other users can write to, or whose folder `own` in the home they can write to.
-pub(crate) fn check_library(library: &Path, own: &Path, home: &Path) -> Result<(), PlaceError> {
+pub(crate) fn check_library(library: &Path, own: &Path, home: &Path) -> Result<(), PathAccessError> {
     refuse_shared(library)?;
     if is_private(home) {
         return Ok(());
@@ -47,7 +47,7 @@ mod unix {
     use nix::unistd::{Gid, Group, Uid, User};
     use rustix::fs::{Stat, stat};
 
-    use crate::{location::resolve, place_error::PlaceError};
+    use crate::{location::resolve, path_access_error::PathAccessError};
 
     const GROUP_WRITES: u32 = 0o020;
     const ALL_WRITE: u32 = 0o002;
@@ -55,17 +55,17 @@ mod unix {
     const STICKY: u32 = 0o1000;
 
     /// Refuses a folder that another user owns. A missing folder passes.
-    pub(crate) fn refuse_foreign(path: &Path) -> Result<(), PlaceError> {
+    pub(crate) fn refuse_foreign(path: &Path) -> Result<(), PathAccessError> {
         match stat(path) {
             Ok(stat) if stat.st_uid != rustix::process::geteuid().as_raw() => {
-                Err(PlaceError::Foreign { path: path.to_owned(), owner: stat.st_uid })
+                Err(PathAccessError::Foreign { path: path.to_owned(), owner: stat.st_uid })
             }
             _ => Ok(()),
         }
     }
 
     /// Refuses a file or folder that other users can write. A missing one passes.
-    pub(super) fn refuse_shared(path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn refuse_shared(path: &Path) -> Result<(), PathAccessError> {
         match stat(path) {
             Ok(stat) if is_writable_by_others(mode(&stat), stat.st_gid) => Err(shared(path, &stat)),
             _ => Ok(()),
@@ -74,7 +74,7 @@ mod unix {
 
     /// Refuses a path of which anybody can rename a component. Group write permission on parent folders is left to
     /// the administrator.
-    pub(super) fn refuse_replaceable(path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn refuse_replaceable(path: &Path) -> Result<(), PathAccessError> {
         let Ok(real) = resolve(path) else { return Ok(()) };
         for folder in real.ancestors().skip(1) {
             match stat(folder) {
@@ -87,7 +87,7 @@ mod unix {
 
     /// Refuses a file, also behind a link, that others can write or that belongs to neither the user nor the
     /// superuser.
-    pub(super) fn check_entry(path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn check_entry(path: &Path) -> Result<(), PathAccessError> {
         match stat(path) {
             Ok(stat) if stat.st_uid == 0 => refuse_shared(path),
             Ok(_) => refuse_foreign(path).and_then(|()| refuse_shared(path)),
@@ -118,8 +118,8 @@ mod unix {
         }
     }
 
-    fn shared(path: &Path, stat: &Stat) -> PlaceError {
-        PlaceError::Shared { path: path.to_owned(), mode: mode(stat) & 0o7777 }
+    fn shared(path: &Path, stat: &Stat) -> PathAccessError {
+        PathAccessError::Shared { path: path.to_owned(), mode: mode(stat) & 0o7777 }
     }
 
     #[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "its type differs between systems"))]
@@ -145,21 +145,21 @@ mod unix {
 mod elsewhere {
     use std::path::Path;
 
-    use crate::place_error::PlaceError;
+    use crate::path_access_error::PathAccessError;
 
-    pub(crate) fn refuse_foreign(_path: &Path) -> Result<(), PlaceError> {
+    pub(crate) fn refuse_foreign(_path: &Path) -> Result<(), PathAccessError> {
         Ok(())
     }
 
-    pub(super) fn refuse_shared(_path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn refuse_shared(_path: &Path) -> Result<(), PathAccessError> {
         Ok(())
     }
 
-    pub(super) fn refuse_replaceable(_path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn refuse_replaceable(_path: &Path) -> Result<(), PathAccessError> {
         Ok(())
     }
 
-    pub(super) fn check_entry(_path: &Path) -> Result<(), PlaceError> {
+    pub(super) fn check_entry(_path: &Path) -> Result<(), PathAccessError> {
         Ok(())
     }
 

@@ -123,7 +123,7 @@ impl ProposedRelease {
 
 /// Decision about a proposal, or another end of its waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct ProposalDecision {
     /// Actor who accepted, rejected or otherwise closed it.
     pub by: Actor,
     /// Time of the decision.
@@ -134,7 +134,7 @@ pub struct Decided {
     pub revision: Option<RevisionId>,
 }
 
-impl Decided {
+impl ProposalDecision {
     /// Creates a decision of the stamp's actor without a revision.
     #[must_use]
     pub fn by(stamp: &Stamp) -> Self {
@@ -192,15 +192,15 @@ pub struct Proposal {
     /// Proposal that replaced it.
     pub superseded_by: Option<ProposalId>,
     /// Decision, once it is not open any more.
-    pub decided: Option<Decided>,
+    pub decided: Option<ProposalDecision>,
     /// Content of its file when it was read.
-    pub kept: Kept,
+    pub kept: StoredProposal,
 }
 
 /// Content of a proposal's file when it was read, and the state in it. It preserves fields unknown to this version, and
 /// a commit compares it with the current file to detect concurrent changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredProposal {
     file: Option<Arc<[u8]>>,
     state: Option<ProposalState>,
 }
@@ -215,7 +215,7 @@ pub struct DamagedProposal {
     /// Description of the damage.
     pub why: String,
     /// Rejection, if any. The damaged bytes are kept with it.
-    pub decided: Option<Decided>,
+    pub decided: Option<ProposalDecision>,
     /// Bytes of the file, if it could be read.
     file: Option<Vec<u8>>,
 }
@@ -267,7 +267,7 @@ impl ProposalEntry {
     }
 
     /// Returns the decision, if there is one.
-    fn decided(&self) -> Option<&Decided> {
+    fn decided(&self) -> Option<&ProposalDecision> {
         match self {
             Self::Whole(proposal) => proposal.decided.as_ref(),
             Self::Damaged(damaged) => damaged.decided.as_ref(),
@@ -331,14 +331,14 @@ impl Proposal {
             note: None,
             superseded_by: None,
             decided: None,
-            kept: Kept::default(),
+            kept: StoredProposal::default(),
         }
     }
 
     /// Closes the proposal with the stamp's actor and reason.
     #[must_use]
     pub fn closed(self, state: ProposalState, stamp: &Stamp) -> Self {
-        Self { state, decided: Some(Decided::by(stamp)), ..self }
+        Self { state, decided: Some(ProposalDecision::by(stamp)), ..self }
     }
 
     /// Closes the proposal as replaced by another one; `note` gives the reason.

@@ -12,7 +12,7 @@ use crate::{
     disk::{open_dir, write_private},
     home::Home,
     lock::{LibraryLock, LockError},
-    place_error::PlaceError,
+    path_access_error::PathAccessError,
     toml_text::from_toml,
 };
 
@@ -64,7 +64,7 @@ pub enum ReviewersError {
     Untrusted(String),
     /// The home cannot be used.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] PathAccessError),
     /// Another process is changing it.
     #[error(transparent)]
     Lock(#[from] LockError),

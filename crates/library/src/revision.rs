@@ -392,12 +392,12 @@ pub struct NewRevision {
     /// Release to merge in. It becomes the second parent, so that its files remain available.
     pub upstream: Option<Box<Upstream>>,
     /// Previous state that no revision records.
-    pub before: Option<Before>,
+    pub before: Option<StateBefore>,
 }
 
 /// State before an operation that no revision records. It is stored in the event, for `undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Before {
+pub struct StateBefore {
     /// Text of a lock file with only the skill's former entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,

@@ -50,7 +50,7 @@ pub struct Prepared {
 
 /// A revision that cannot be read, or not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct DamagedRevision {
     /// The revision.
     pub revision: RevisionId,
     /// Its place in the skill's history, where that can be read.

@@ -7,10 +7,10 @@ use crate::events::Event;
 /// Callback for events about proposals, called after they are committed and the library's lock is released. It may be
 /// slow, but the caller of the commit waits for it. Its failures are ignored.
 #[derive(Clone)]
-pub struct Watcher(Arc<Tell>);
+pub struct Watcher(Arc<EventListener>);
 
 /// Function that receives the library's path and the events.
-type Tell = dyn Fn(&Path, &[Event]) + Send + Sync;
+type EventListener = dyn Fn(&Path, &[Event]) + Send + Sync;
 
 impl Watcher {
     /// Creates a watcher that calls this function.
@@ -20,7 +20,7 @@ impl Watcher {
     }
 
     /// Passes on events, if there are any.
-    pub(crate) fn tell(&self, library: &Path, events: &[Event]) {
+    pub(crate) fn notify(&self, library: &Path, events: &[Event]) {
         if !events.is_empty() {
             (self.0)(library, events);
         }

@@ -1,8 +1,8 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
-use agent::{AllowedTool, Catalogue, Listed, Session, Settings, Sight, matches};
+use agent::{AllowedTool, Catalogue, ListedSkill, Session, Settings, Visibility, matches};
 use compose::{
-    Access, Approval, ComposedTool, Entry, Executor, Hosts, RunLimits, ToolHost, Workshop, class_of, known_code,
+    Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager, class_of, known_code,
 };
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -14,13 +14,13 @@ use skill::{
 
 use crate::{
     shared::Options,
-    tool::{Answer, Call, object},
+    tool::{Call, ToolResult, object},
 };
 
-/// Runs `work` with a [`Workshop`] over the current catalogue and the tools of all configured hosts.
-pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, Refusal> {
+/// Runs `work` with a [`ToolManager`] over the current catalogue and the tools of all configured hosts.
+pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, Refusal> {
     let tools = call.place.tool_hosts()?.tools();
-    Ok(call.live.with(|catalogue| work(&Workshop { catalogue, tools: &tools }))?)
+    Ok(call.live.with(|catalogue| work(&ToolManager { catalogue, tools: &tools }))?)
 }
 
 /// Returns the composed tools that the agent may call, all composed tools, and the agent's [`Access`].
@@ -32,7 +32,7 @@ fn offered<'s>(
         let entries = workshop.follow()?;
         let access = Access::new(workshop.catalogue, settings, call.agent);
         let offered = access.offered(&entries).into_iter().cloned().collect();
-        Ok((offered, entries.values().filter_map(Entry::tool).cloned().collect(), access))
+        Ok((offered, entries.values().filter_map(ToolEntry::tool).cloned().collect(), access))
     })?
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn named_by_skills(
     hosts: &Hosts,
     skills: Option<&[SkillName]>,
 ) -> Result<Vec<(SkillName, String)>, Refusal> {
-    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
+    let of = |listed: &ListedSkill| -> Vec<(SkillName, String)> {
         let declared = listed.declared().tools.unwrap_or_default();
         let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
         let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
@@ -86,13 +86,15 @@ pub(crate) fn named_by_skills(
     let collect = |catalogue: &Catalogue| match skills {
         Some(skills) => {
             let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
-            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
+            let seen = read.filter(|listed| {
+                matches!(listed.visibility(settings, call.agent), Visibility::Seen | Visibility::Asked)
+            });
             seen.flat_map(of).collect()
         }
         None => catalogue
             .skills
             .iter()
-            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
+            .filter(|listed| listed.visibility(settings, call.agent) == Visibility::Seen)
             .flat_map(of)
             .collect(),
     };
@@ -122,7 +124,7 @@ fn listed(composed: &ComposedTool) -> Tool {
     });
     let meta = json!({"skillhub/skill": composed.skill, "skillhub/name": composed.name, "skillhub/approval": composed.approval});
     let mut tool =
-        Tool::new(composed.alias.clone(), agent::told(&composed.description), object(composed.input.clone()))
+        Tool::new(composed.alias.clone(), agent::single_line(&composed.description), object(composed.input.clone()))
             .with_title(composed.name.clone())
             .with_raw_output_schema(object(output))
             .with_annotations(hints);
@@ -136,7 +138,7 @@ pub(crate) fn may_be(name: &str) -> bool {
 }
 
 /// Runs a composed tool if the agent may call it and a person agreed to its approval level.
-pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result<Answer, Refusal> {
+pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let settings = call.place.settings()?;
     let (offered, composed, access) = offered(call, &settings)?;
     let tool = offered.iter().find(|tool| tool.name == name || tool.alias == name);
@@ -180,7 +182,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
                 other => other.to_string(),
             };
             let document = json!({"ok": true, "output": trace.output, "trace": id});
-            Ok(Answer { text: Some(text), ..document.into() })
+            Ok(ToolResult { text: Some(text), ..document.into() })
         }
     }
 }
@@ -195,7 +197,7 @@ pub(crate) fn shown(input: &Value) -> String {
     if shown.len() < input.len() {
         shown.push('…');
     }
-    agent::told(&shown)
+    agent::single_line(&shown)
 }
 
 /// Builds the confirmation question: each planned call with its input, and every tool that the plan reaches.
@@ -213,8 +215,8 @@ fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
         "Allow the agent to run {} ({})? It calls: {}. Tools it can reach: {}",
         tool.name,
         level.as_str(),
-        agent::told(&told.join("; ")),
-        agent::told(&reached)
+        agent::single_line(&told.join("; ")),
+        agent::single_line(&reached)
     )
 }
 

@@ -16,7 +16,7 @@ pub const SERVER: &str = "skillhub";
 
 /// Command with which a host starts the skillhub server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// Program name or path.
     pub command: String,
     /// Arguments of the program, `mcp` and its flags.
@@ -247,7 +247,7 @@ impl Host {
 
     /// Renders the entry as a complete configuration file, for a user to paste.
     #[must_use]
-    pub fn snippet(&self, entry: &Entry) -> String {
+    pub fn snippet(&self, entry: &ServerEntry) -> String {
         let made = match self.form {
             Form::Codex => toml::set("", SERVER, entry),
             _ => self.in_json("", entry),
@@ -260,7 +260,7 @@ impl Host {
     ///
     /// # Errors
     /// [`HostError::Unsafe`], with a snippet to paste by hand.
-    pub fn written(&self, file: &Path, text: &str, entry: &Entry) -> Result<String, HostError> {
+    pub fn written(&self, file: &Path, text: &str, entry: &ServerEntry) -> Result<String, HostError> {
         let made = match self.form {
             Form::Codex => toml::set(text, SERVER, entry),
             _ => self.in_json(text, entry),
@@ -274,7 +274,7 @@ impl Host {
     /// # Errors
     /// [`HostError::Left`]
     pub fn removed(&self, file: &Path, text: &str) -> Result<String, HostError> {
-        let nothing = Entry { command: String::new(), args: Vec::new() };
+        let nothing = ServerEntry { command: String::new(), args: Vec::new() };
         let made = match self.form {
             Form::Codex => toml::remove(text, SERVER),
             _ => json::remove(text, &[self.fields(&nothing).0], SERVER),
@@ -282,14 +282,14 @@ impl Host {
         made.map_err(|why| HostError::Left { file: file.display().to_string(), why })
     }
 
-    fn in_json(&self, text: &str, entry: &Entry) -> Result<String, String> {
+    fn in_json(&self, text: &str, entry: &ServerEntry) -> Result<String, String> {
         let (container, fields) = self.fields(entry);
         json::set(text, &[container, SERVER], &fields)
     }
 
     /// Returns the key of the object that holds all servers, and the fields of the skillhub entry.
-    fn fields(&self, entry: &Entry) -> (&'static str, Vec<(&'static str, Value)>) {
-        let Entry { command, args } = entry;
+    fn fields(&self, entry: &ServerEntry) -> (&'static str, Vec<(&'static str, Value)>) {
+        let ServerEntry { command, args } = entry;
         let started = vec![("command", json!(command)), ("args", json!(args))];
         let typed = || [vec![("type", json!("stdio"))], started.clone()].concat();
         match self.form {

@@ -1,4 +1,4 @@
-//! MCP over streamable HTTP, with every connection behind one [`Gate`].
+//! MCP over streamable HTTP, with every connection behind one [`HttpAuth`].
 
 use std::{
     collections::BTreeMap,
@@ -47,13 +47,13 @@ const HEADER_TIME: Duration = Duration::from_secs(30);
 /// Access control for HTTP: the client must present the token, address the server by an allowed host name, and come
 /// from no origin outside the allow list.
 #[derive(Clone)]
-pub struct Gate {
+pub struct HttpAuth {
     token: Token,
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
-impl Gate {
+impl HttpAuth {
     /// Creates a gate with the given token, or with a generated one. The loopback names of this machine are always
     /// allowed hosts.
     ///
@@ -91,7 +91,7 @@ type Body = http_body_util::combinators::BoxBody<Bytes, Infallible>;
 pub fn serve_http(
     servers: &Servers,
     address: SocketAddr,
-    gate: Gate,
+    gate: HttpAuth,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let io = |what: String| move |error| web::ServeError { what, error };
@@ -109,8 +109,8 @@ pub fn serve_http(
     Ok(served?)
 }
 
-async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
-    let (places, strangers) = (Arc::new(Semaphore::new(CONNECTIONS)), Arc::<Strangers>::default());
+async fn accept(listener: TcpListener, service: Service, gate: Arc<HttpAuth>) {
+    let (places, strangers) = (Arc::new(Semaphore::new(CONNECTIONS)), Arc::<PendingConnections>::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Usually the process is out of file descriptors, so close an unauthenticated connection first.
@@ -122,7 +122,7 @@ async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
             continue;
         }
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let (service, gate, guest) = (service.clone(), Arc::clone(&gate), Guest::of(&strangers));
+        let (service, gate, guest) = (service.clone(), Arc::clone(&gate), PendingConnection::of(&strangers));
         tokio::spawn(async move {
             let known = guest.clone();
             let answer = service_fn(move |request| {
@@ -143,12 +143,12 @@ async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
 
 /// Connections that have not presented the token, by sequence number. The lowest is the oldest.
 #[derive(Default)]
-struct Strangers {
+struct PendingConnections {
     next: AtomicU64,
     open: Mutex<BTreeMap<u64, Arc<Notify>>>,
 }
 
-impl Strangers {
+impl PendingConnections {
     fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Notify>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,16 +159,16 @@ impl Strangers {
     }
 }
 
-/// An unauthenticated connection, registered in [`Strangers`] until it authenticates or closes.
+/// An unauthenticated connection, registered in [`PendingConnections`] until it authenticates or closes.
 #[derive(Clone)]
-struct Guest {
+struct PendingConnection {
     number: u64,
     close: Arc<Notify>,
-    among: Arc<Strangers>,
+    among: Arc<PendingConnections>,
 }
 
-impl Guest {
-    fn of(among: &Arc<Strangers>) -> Self {
+impl PendingConnection {
+    fn of(among: &Arc<PendingConnections>) -> Self {
         let guest = Self {
             number: among.next.fetch_add(1, Ordering::Relaxed),
             close: Arc::default(),
@@ -183,21 +183,26 @@ impl Guest {
     }
 }
 
-async fn respond(service: &Service, gate: &Gate, guest: &Guest, request: Request<Incoming>) -> Response<Body> {
+async fn respond(
+    service: &Service,
+    gate: &HttpAuth,
+    guest: &PendingConnection,
+    request: Request<Incoming>,
+) -> Response<Body> {
     if gate.token.is_in(request.headers()) {
         guest.leave();
     } else {
-        let mut refused = told(StatusCode::UNAUTHORIZED, "missing or wrong bearer token\n");
+        let mut refused = text_response(StatusCode::UNAUTHORIZED, "missing or wrong bearer token\n");
         refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return refused;
     }
     match request.uri().path() {
         PATH | "/" => service.handle(request).await,
-        _ => told(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp\n"),
+        _ => text_response(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp\n"),
     }
 }
 
-fn told(status: StatusCode, text: &'static str) -> Response<Body> {
+fn text_response(status: StatusCode, text: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *response.status_mut() = status;
     response

@@ -1,7 +1,7 @@
 //! An MCP (Model Context Protocol) server and client for skillhub.
 //!
 //! [`Servers`] creates a [`Server`] for each connection, over the standard streams ([`serve_stdio`]) or HTTP
-//! ([`serve_http`]). Each request opens the [`ops::Workplace`] anew. The acting client is identified by its connection,
+//! ([`serve_http`]). Each request opens the [`ops::Workspace`] anew. The acting client is identified by its connection,
 //! never by the contents of a request. [`hosts`] edits the configuration of programs that start the server.
 //!
 //! [`Remote`] is the client: the steps of composed tools call other servers' tools through it.
@@ -10,7 +10,7 @@
 //!
 //! 1. `Server::call_tool` (`server.rs`) finds the tool and runs the call on a thread that may block (`work`). A panic
 //!    ends this request only. A request that is cancelled before it begins is not executed.
-//! 2. There the [`ops::Workplace`] is opened anew for the actor of the connection, with the current flags,
+//! 2. There the [`ops::Workspace`] is opened anew for the actor of the connection, with the current flags,
 //!    configuration and policy. `Spec::call` (`tools.rs`) checks permissions and the decision table. If a person has to
 //!    agree, the refusal has a question: `consent::ask` puts it to the client and the call is repeated, or it stays
 //!    refused.
@@ -18,18 +18,18 @@
 //! 4. `Server::conclude` records the tools that the skill declares in the `Session`, wakes `lookout::watch`, which
 //!    notifies the `Watchers` whose lists changed, and returns the document as structured content and as text.
 //!
-//! All connections share one `agent::Live`. While somebody is subscribed, `lookout::watch` polls for changes by other
+//! All connections share one `agent::CatalogueCache`. While somebody is subscribed, `lookout::watch` polls for changes by other
 //! programs, so that requests find a fresh catalogue in memory. `offer.rs` chooses the tools that a connection is
 //! offered; `resources.rs` and `prompts.rs` show the same skills as resources and prompts. Over HTTP, each request
-//! first passes the [`Gate`].
+//! first passes the [`HttpAuth`].
 
+mod change_watch;
 mod composed;
 mod consent;
 pub mod hosts;
 mod http;
 mod interrupt;
 mod log;
-mod lookout;
 mod offer;
 mod plain;
 mod prompts;
@@ -43,7 +43,7 @@ mod tool;
 mod tools;
 mod watchers;
 
-pub use http::{Gate, serve_http};
+pub use http::{HttpAuth, serve_http};
 pub use interrupt::interrupt;
 pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 pub use server::{Server, Servers};

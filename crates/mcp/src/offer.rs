@@ -1,6 +1,6 @@
 //! Selection of the tools that a connection is offered, and the list of skills in their descriptions.
 
-use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
+use agent::{Fit, Form, ListOptions, ListedSkill, PermissionDecision, Session, prompt};
 use ops::Refusal;
 use rmcp::model::ListToolsResult;
 use serde_json::json;
@@ -35,9 +35,9 @@ pub(crate) const POLICY: &str = "skillhub/tool-policy";
 /// Lists the tools that the agent may use at this point of the session.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<ListToolsResult, Refusal> {
     let settings = call.place.settings()?;
-    let changes = settings.tells_of_evolution(call.agent);
+    let changes = settings.mentions_evolution(call.agent);
     let allowed = |spec: &&Spec| {
-        settings.permissions.tool(call.agent, spec.name) != Decision::Deny
+        settings.permissions.tool(call.agent, spec.name) != PermissionDecision::Deny
             && (changes || !CHANGERS.contains(&spec.name))
     };
     let offered = offered(session);
@@ -46,8 +46,9 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     if options.catalogue
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
-        let listed =
-            call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), Look::of(Form::XML)))?;
+        let listed = call
+            .live
+            .with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), ListOptions::of(Form::XML)))?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
     }
     tools.extend(composed::tools(call, session, options)?);
@@ -74,7 +75,7 @@ fn offered(session: &Session) -> Vec<&'static str> {
 }
 
 /// Renders the visible skills within the token budget, with a count of those left out.
-pub(crate) fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
+pub(crate) fn listed_text(seen: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let fit = Fit { budget: Some(BUDGET), ..Fit::default() };
     let fitted = fit.choose(seen.to_vec(), |skills| prompt(skills, &[], look).len());
     let text = prompt(&fitted.skills, &[], look);

@@ -1,6 +1,6 @@
 //! Skills as MCP prompts, which hosts present as slash commands.
 
-use agent::{OUTPUT_BYTES, Sight, Which};
+use agent::{OUTPUT_BYTES, SkillSelector, Visibility};
 use rmcp::{
     ErrorData,
     model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role},
@@ -19,11 +19,11 @@ const ARGUMENTS: &str = "arguments";
 pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
     let listed = call.live.with(|catalogue| {
-        let seen = catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen);
+        let seen = catalogue.visible().filter(|listed| listed.visibility(&settings, call.agent) == Visibility::Seen);
         let argument =
             || PromptArgument::new(ARGUMENTS).with_description("Task to do with the skill").with_required(false);
         seen.map(|listed| {
-            Prompt::new(listed.name.as_str(), Some(agent::told(&listed.description)), Some(vec![argument()]))
+            Prompt::new(listed.name.as_str(), Some(agent::single_line(&listed.description)), Some(vec![argument()]))
         })
         .collect::<Vec<_>>()
     });
@@ -49,7 +49,8 @@ pub(crate) fn prompt(call: &Call<'_>, name: &str, arguments: &JsonObject) -> Res
         }
     };
     let name = bare_name(name).map_err(|refusal| failed(&refusal))?;
-    let opened = instructions(call, &Which { name: Some(name), path: None }).map_err(|refusal| failed(&refusal))?;
+    let opened =
+        instructions(call, &SkillSelector { name: Some(name), path: None }).map_err(|refusal| failed(&refusal))?;
     let mut text = opened.skill_content(OUTPUT_BYTES);
     if !said.trim().is_empty() {
         text.push_str(&format!("\n{}\n", said.trim()));

@@ -5,13 +5,13 @@
 //! current call and never delays a caller beyond the call's [`Bounds`].
 
 mod answer;
+mod byte_budget;
 mod connection;
 mod engine;
 mod http;
-mod meter;
-mod offered;
-mod place;
 mod process;
+mod remote_tool;
+mod server_slot;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use std::{
 use compose::{Approval, Bounds, ToolFault, ToolHost, ToolSpec};
 use serde_json::Value;
 
-use self::{engine::Engine, place::Place};
+use self::{engine::Engine, server_slot::ServerSlot};
 
 /// Environment variable set for programs that are started for their tools. A skillhub that finds it set starts no
 /// servers itself, which prevents endless recursion.
@@ -48,21 +48,21 @@ pub struct RemoteServer {
 /// All configured servers, by name. Their tools are called `mcp__SERVER__TOOL`.
 pub struct Remote {
     engine: Engine,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, ServerSlot>,
 }
 
 impl Remote {
     /// Creates a client for these servers without starting any of them.
     #[must_use]
     pub fn new(servers: BTreeMap<String, RemoteServer>) -> Self {
-        let place = |(name, server): (String, RemoteServer)| (name.clone(), Place::new(name, server));
+        let place = |(name, server): (String, RemoteServer)| (name.clone(), ServerSlot::new(name, server));
         Self { engine: Engine::default(), places: servers.into_iter().map(place).collect() }
     }
 
     /// Returns the servers whose tools are currently unavailable, each with its error message.
     #[must_use]
     pub fn faults(&self) -> Vec<(String, String)> {
-        let why = |(name, place): (&String, &Place)| place.fault().map(|fault| (name.clone(), fault.message));
+        let why = |(name, place): (&String, &ServerSlot)| place.fault().map(|fault| (name.clone(), fault.message));
         self.places.iter().filter_map(why).collect()
     }
 }
@@ -70,7 +70,7 @@ impl Remote {
 impl Remote {
     /// Splits a tool's name into its server and the server's own tool name. Server names contain no `__`, so the split
     /// is unambiguous.
-    fn place<'t>(&self, tool: &'t str) -> Option<(&Place, &'t str)> {
+    fn place<'t>(&self, tool: &'t str) -> Option<(&ServerSlot, &'t str)> {
         let (server, own) = tool.strip_prefix("mcp__")?.split_once("__")?;
         Some((self.places.get(server)?, own))
     }
@@ -97,9 +97,9 @@ impl ToolHost for Remote {
 
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let unknown = || {
-            ToolFault::lasting(
+            ToolFault::permanent(
                 "unknown_tool",
-                format!("no tool is named {}", offered::plain(tool, offered::NAME_CHARS)),
+                format!("no tool is named {}", remote_tool::plain(tool, remote_tool::NAME_CHARS)),
             )
             .hint("name it mcp__SERVER__TOOL, with a server from [mcp_servers.NAME] in config.toml")
         };
@@ -112,8 +112,8 @@ impl Drop for Remote {
     /// Closes all connections first and then waits for each, so that the servers shut down in parallel. Those that do
     /// not exit are killed.
     fn drop(&mut self) {
-        let open: Vec<Arc<connection::Connection>> = self.places.values().filter_map(Place::leave).collect();
-        open.iter().for_each(|connection| connection.hang_up());
+        let open: Vec<Arc<connection::Connection>> = self.places.values().filter_map(ServerSlot::leave).collect();
+        open.iter().for_each(|connection| connection.disconnect());
         open.iter().for_each(|connection| connection.end());
         self.engine.stop();
     }

@@ -4,7 +4,7 @@
 //! or `skillhub` for a built-in one. Skills that require confirmation are not resources. They are read through the
 //! tool.
 
-use agent::{Catalogue, Form, Listed, Look, Sight};
+use agent::{Catalogue, Form, ListOptions, ListedSkill, Visibility};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::Scope;
 use ops::Refusal;
@@ -41,7 +41,7 @@ impl SkillUri {
         (is_path && !owner.is_empty()).then_some(Self { owner, name, below })
     }
 
-    fn of(listed: &Listed, below: &str) -> Self {
+    fn of(listed: &ListedSkill, below: &str) -> Self {
         Self { owner: owner(listed), name: listed.name.clone(), below: below.to_owned() }
     }
 
@@ -52,7 +52,7 @@ impl SkillUri {
 }
 
 /// Returns the URI's owner part for a skill.
-fn owner(listed: &Listed) -> String {
+fn owner(listed: &ListedSkill) -> String {
     let qualified = listed.qualified();
     match qualified.as_deref().and_then(|name| name.split_once('/')) {
         Some((owner, _)) => owner.to_owned(),
@@ -85,12 +85,12 @@ pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
 /// Runs `answer` with the skills that are resources for the calling agent.
 fn with_seen<T>(
     call: &Call<'_>,
-    answer: impl FnOnce(&Catalogue, &[&Listed]) -> Result<T, ErrorData>,
+    answer: impl FnOnce(&Catalogue, &[&ListedSkill]) -> Result<T, ErrorData>,
 ) -> Result<T, ErrorData> {
     let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
     let answered = call.live.with(|catalogue| {
-        let seen: Vec<&Listed> =
-            catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen).collect();
+        let seen: Vec<&ListedSkill> =
+            catalogue.visible().filter(|listed| listed.visibility(&settings, call.agent) == Visibility::Seen).collect();
         answer(catalogue, &seen)
     });
     answered.unwrap_or_else(|error| Err(failed(&error.into())))
@@ -124,7 +124,7 @@ pub(crate) fn skill(call: &Call<'_>, uri: &str) -> Result<Skill, ErrorData> {
     })
 }
 
-fn find<'a>(seen: &[&'a Listed], wanted: &SkillUri) -> Option<&'a Listed> {
+fn find<'a>(seen: &[&'a ListedSkill], wanted: &SkillUri) -> Option<&'a ListedSkill> {
     seen.iter().find(|listed| listed.name == wanted.name && owner(listed) == wanted.owner).copied()
 }
 
@@ -133,7 +133,7 @@ fn find<'a>(seen: &[&'a Listed], wanted: &SkillUri) -> Option<&'a Listed> {
 /// Returns `None` if the skill cannot be read, if its frontmatter names it differently from its folder (which the
 /// extension forbids), or if its frontmatter contains misleading text. The extension requires the frontmatter verbatim,
 /// so it cannot be escaped.
-fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
+fn manifest(catalogue: &Catalogue, listed: &ListedSkill) -> Option<Skill> {
     let bundle = catalogue.files(listed).ok()?;
     let uri = |path: &SkillPath| SkillUri::of(listed, path.as_str()).text();
     let files = bundle.files().map(|(path, file)| SkillResource::from_bytes(uri(path), &file.bytes)).collect();
@@ -156,9 +156,9 @@ fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
 pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     with_seen(call, |_, seen| {
         let (shown, next) = page(seen, cursor)?;
-        let resource = |listed: &&Listed| {
+        let resource = |listed: &&ListedSkill| {
             Resource::new(SkillUri::of(listed, SkillPath::SKILL_MD).text(), listed.name.as_str())
-                .with_description(agent::told(&listed.description))
+                .with_description(agent::single_line(&listed.description))
                 .with_mime_type("text/markdown")
         };
         let mut result = ListResourcesResult::with_all_items(shown.iter().map(resource).collect());
@@ -173,7 +173,7 @@ pub(crate) const PROMPT: &str = "skillhub://prompt/";
 /// Renders the list of skills for a prompt, in the given form.
 fn prompt(call: &Call<'_>, form: Form, uri: &str) -> Result<ResourceContents, ErrorData> {
     let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
-    let look = Look::for_agent(form, &settings, call.agent);
+    let look = ListOptions::for_agent(form, &settings, call.agent);
     let text = call.live.prompt(&settings, call.agent, look).map_err(|error| failed(&error.into()))?;
     Ok(ResourceContents::text(&*text, uri).with_mime_type("text/markdown"))
 }
@@ -227,7 +227,7 @@ pub(crate) fn directory(call: &Call<'_>, uri: &str, cursor: Option<&str>) -> Res
 }
 
 /// Parses a URI and loads the files of its skill.
-fn bundle(catalogue: &Catalogue, seen: &[&Listed], uri: &str) -> Result<(SkillUri, Bundle), ErrorData> {
+fn bundle(catalogue: &Catalogue, seen: &[&ListedSkill], uri: &str) -> Result<(SkillUri, Bundle), ErrorData> {
     let wanted = SkillUri::parse(uri).ok_or_else(|| unknown(uri))?;
     let listed = find(seen, &wanted).ok_or_else(|| unknown(uri))?;
     let bundle = catalogue.files(listed).map_err(|error| failed(&error.into()))?;

@@ -5,10 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use agent::{Form, Live, Session};
+use agent::{CatalogueCache, Form, Session};
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
-use ops::{Open, Refusal};
+use ops::{OpenWorkspace, Refusal};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -26,15 +26,15 @@ use skill::failure::FailureKind;
 use tokio::sync::Notify;
 
 use crate::{
-    composed,
+    change_watch, composed,
     consent::{self, Consent, is_sessionless},
     log::{Log, Weight},
-    lookout, offer,
+    offer,
     plain::plain,
     prompts, resources,
     shared::{Options, Shared},
-    systems::{self, Brought},
-    tool::{Answer, Authored, Call, Spec},
+    systems::{self, BundledTool},
+    tool::{AuthoredSkills, Call, Spec, ToolResult},
     watchers::{List, Watcher, Watchers},
 };
 
@@ -48,7 +48,7 @@ pub struct Server {
     /// Run id of the connection. Not used for clients of the stateless protocol.
     run: Arc<str>,
     /// Skills changed over this connection.
-    authored: Arc<Authored>,
+    authored: Arc<AuthoredSkills>,
     log: Log,
 }
 
@@ -61,10 +61,10 @@ impl Servers {
     ///
     /// # Errors
     /// The workplace cannot be opened.
-    pub fn new(open: Box<Open>, options: Options) -> Result<Self, Refusal> {
+    pub fn new(open: Box<OpenWorkspace>, options: Options) -> Result<Self, Refusal> {
         let place = open(Actor::new(ActorKind::Agent, "mcp"))?;
-        let live = Live::new(place.places(true), place.public_skills()?);
-        let tells = place.settings()?.tells_of_evolution(options.agent.as_deref().unwrap_or_default());
+        let live = CatalogueCache::new(place.places(true), place.public_skills()?);
+        let tells = place.settings()?.mentions_evolution(options.agent.as_deref().unwrap_or_default());
         let instructions =
             if tells { format!("{INSTRUCTIONS}\n{}", agent::evolution_advice()) } else { INSTRUCTIONS.to_owned() };
         let (watchers, changed, has_joined) = (Watchers::default(), Notify::new(), AtomicBool::new(false));
@@ -87,7 +87,7 @@ impl Servers {
 
     /// Notifies clients of changes for as long as the future is polled.
     pub(crate) async fn watch(&self) {
-        lookout::watch(Arc::clone(&self.0)).await;
+        change_watch::watch(Arc::clone(&self.0)).await;
     }
 }
 
@@ -105,7 +105,7 @@ enum Callee {
     /// A composed tool, by its name or alias.
     Composed(String),
     /// A tool that came with a skill.
-    Brought(Brought),
+    Brought(BundledTool),
 }
 
 impl Callee {
@@ -116,7 +116,7 @@ impl Callee {
 
     fn takes_a_while(&self) -> bool {
         match self {
-            Self::Own(spec) => spec.effect.goes_out(),
+            Self::Own(spec) => spec.effect.contacts_registry(),
             Self::Composed(_) | Self::Brought(_) => true,
         }
     }
@@ -206,7 +206,7 @@ impl Server {
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
         agreed: Vec<String>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolResult, Refusal> {
         self.work(context, agreed, move |call| match callee {
             Callee::Own(spec) => spec.call(call, arguments),
             Callee::Composed(name) => composed::call(call, &name, arguments),
@@ -224,7 +224,7 @@ impl Server {
     }
 
     /// Notifies the clients affected by a tool's changes, and converts its answer.
-    async fn conclude(&self, answer: Answer, context: &RequestContext<RoleServer>) -> CallToolResult {
+    async fn conclude(&self, answer: ToolResult, context: &RequestContext<RoleServer>) -> CallToolResult {
         if answer.changes_lists {
             self.log.write(&context.peer, Weight::Info, &answer.document).await;
             self.shared.changed.notify_one();
@@ -236,7 +236,7 @@ impl Server {
             session.note(declared) || brings || self.shared.options.defer_tools
         });
         if tools_change && !is_sessionless(context) {
-            Watcher::Session(context.peer.clone()).tell(List::Tools).await;
+            Watcher::Session(context.peer.clone()).notify(List::Tools).await;
         }
         let text = answer.text.unwrap_or_else(|| plain(&answer.document));
         let policy = answer.document.get("tool_policy").filter(|policy| policy["restricts"] == true).cloned();

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use agent::Live;
-use ops::Open;
+use agent::CatalogueCache;
+use ops::OpenWorkspace;
 use tokio::sync::Notify;
 
 use crate::watchers::Watchers;
@@ -21,9 +21,9 @@ pub struct Options {
 
 /// State shared by all connections.
 pub(crate) struct Shared {
-    pub open: Box<Open>,
+    pub open: Box<OpenWorkspace>,
     pub options: Options,
-    pub live: Live,
+    pub live: CatalogueCache,
     pub instructions: String,
     pub watchers: Watchers,
     /// Set once tools of other servers have joined the tool list of some connection. They leave it with their skills.

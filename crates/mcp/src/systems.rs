@@ -11,7 +11,7 @@ use ops::Refusal;
 use rmcp::model::{JsonObject, Tool};
 use skill::SkillName;
 
-use crate::tool::{Answer, Call, Spec};
+use crate::tool::{Call, Spec, ToolResult};
 
 /// All supported systems.
 pub(crate) const SYSTEMS: &[System] = &[crab_claw::CRAB_CLAW, opencode::OPENCODE, spring::SPRING];
@@ -27,19 +27,19 @@ pub(crate) struct System {
     /// Returns the names of the tools that come with a skill.
     pub names: fn(&Call<'_>, &SkillName) -> Vec<String>,
     /// Finds a tool that came with a skill, by name.
-    pub find: fn(&Call<'_>, &str) -> Result<Option<Brought>, Refusal>,
+    pub find: fn(&Call<'_>, &str) -> Result<Option<BundledTool>, Refusal>,
 }
 
 /// A tool that came with a skill.
 #[derive(Clone)]
-pub(crate) struct Brought {
+pub(crate) struct BundledTool {
     /// Display name in progress messages.
     pub title: String,
     /// Function that executes a call.
     pub run: Arc<Run>,
 }
 
-type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<Answer, Refusal> + Send + Sync;
+type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<ToolResult, Refusal> + Send + Sync;
 
 impl System {
     /// An adapter that changes nothing and adds no tools.
@@ -53,6 +53,6 @@ impl System {
 }
 
 /// Finds a tool that came with a skill, in any of the systems.
-pub(crate) fn find(call: &Call<'_>, name: &str) -> Result<Option<Brought>, Refusal> {
+pub(crate) fn find(call: &Call<'_>, name: &str) -> Result<Option<BundledTool>, Refusal> {
     SYSTEMS.iter().find_map(|system| (system.find)(call, name).transpose()).transpose()
 }

@@ -1,14 +1,14 @@
-//! Definition of a tool ([`Spec`]), with the context ([`Call`]) and the result ([`Answer`]) of its calls.
+//! Definition of a tool ([`Spec`]), with the context ([`Call`]) and the result ([`ToolResult`]) of its calls.
 
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use agent::{Declared, Listed, Live, Session, Settings, Sight};
+use agent::{CatalogueCache, Declared, ListedSkill, Session, Settings, Visibility};
 use jiff::Timestamp;
 use library::Actor;
-use ops::{Question, Refusal, Workplace};
+use ops::{Question, Refusal, Workspace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{QualifiedName, SkillName};
@@ -24,7 +24,7 @@ pub(crate) struct Spec {
     /// Properties of its answer, in addition to `ok`.
     pub output: fn() -> Value,
     pub effect: Effect,
-    pub run: fn(&Call<'_>, JsonObject) -> Result<Answer, Refusal>,
+    pub run: fn(&Call<'_>, JsonObject) -> Result<ToolResult, Refusal>,
 }
 
 /// Side effects of a tool, which determine its annotations.
@@ -46,7 +46,7 @@ impl Effect {
     }
 
     /// Returns whether the tool contacts registries, which may be slow.
-    pub fn goes_out(self) -> bool {
+    pub fn contacts_registry(self) -> bool {
         matches!(self, Self::Fetches | Self::Installs)
     }
 }
@@ -54,14 +54,14 @@ impl Effect {
 /// Context of one tool call.
 pub(crate) struct Call<'a> {
     /// The opened project and user libraries.
-    pub place: &'a Workplace,
+    pub place: &'a Workspace,
     /// The client, by the name that its connection gave.
     pub actor: Actor,
     pub now: Timestamp,
     /// Agent id for permission checks.
     pub agent: &'a str,
     /// Catalogue of available skills, kept up to date.
-    pub live: &'a Live,
+    pub live: &'a CatalogueCache,
     /// Keys of the questions that a person accepted for this call.
     pub agreed: &'a [String],
     /// Set once the client no longer waits for the answer.
@@ -71,7 +71,7 @@ pub(crate) struct Call<'a> {
     /// Skills read over this connection, empty in the stateless protocol.
     pub session: &'a Session,
     /// Skills changed over this connection, empty in the stateless protocol.
-    pub authored: &'a Authored,
+    pub authored: &'a AuthoredSkills,
 }
 
 impl Call<'_> {
@@ -86,7 +86,7 @@ impl Call<'_> {
 }
 
 /// Result of a tool call.
-pub(crate) struct Answer {
+pub(crate) struct ToolResult {
     /// Structured content.
     pub document: Value,
     /// Text for the model, if it differs from the document.
@@ -97,7 +97,7 @@ pub(crate) struct Answer {
     pub declared: Option<Declared>,
 }
 
-impl From<Value> for Answer {
+impl From<Value> for ToolResult {
     fn from(document: Value) -> Self {
         Self { document, text: None, changes_lists: false, declared: None }
     }
@@ -123,28 +123,29 @@ impl Spec {
 
 impl Call<'_> {
     /// Determines the visibility of a skill to the agent, under the configuration.
-    pub fn sight(&self, settings: &Settings, name: &SkillName) -> Result<Sight, Refusal> {
-        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(Listed::qualified))?;
+    pub fn visibility(&self, settings: &Settings, name: &SkillName) -> Result<Visibility, Refusal> {
+        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))?;
         let of_history = || -> Result<Option<String>, Refusal> {
             let origin = self.place.library()?.head(name)?.and_then(|head| head.origin);
             Ok(origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string()))
         };
         let qualified = listed.map_or_else(of_history, |name| Ok(Some(name)))?;
-        Ok(settings.sight(self.agent, name.as_str(), qualified.as_deref()))
+        Ok(settings.visibility(self.agent, name.as_str(), qualified.as_deref()))
     }
 
     /// Returns whether the agent may know that the skill exists.
     pub fn sees(&self, settings: &Settings, name: &SkillName) -> bool {
-        let sight = self.sight(settings, name);
-        !settings.restricts_skills() || sight.is_ok_and(|sight| !matches!(sight, Sight::Denied | Sight::NotOnList))
+        let sight = self.visibility(settings, name);
+        !settings.restricts_skills()
+            || sight.is_ok_and(|sight| !matches!(sight, Visibility::Denied | Visibility::NotOnList))
     }
 }
 
 /// Skills that a connection changed or proposed to change. Its own outcome reports on them are not counted.
 #[derive(Debug, Default)]
-pub(crate) struct Authored(Mutex<BTreeSet<String>>);
+pub(crate) struct AuthoredSkills(Mutex<BTreeSet<String>>);
 
-impl Authored {
+impl AuthoredSkills {
     pub fn has(&self, skill: &SkillName) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(skill.as_str())
     }

@@ -2,15 +2,15 @@
 
 pub(crate) mod change;
 mod codegen;
-mod market;
+mod history;
+mod marketplace;
 mod names;
 mod outcome;
-mod past;
 mod review;
 pub(crate) mod skills;
 
 use agent::{
-    Decision, Settings,
+    PermissionDecision, Settings,
     decisions::{Act, Admission, Channel, Operation},
 };
 use library::ProposalEntry;
@@ -26,7 +26,7 @@ use skill_manage::{
 
 use crate::{
     systems::SYSTEMS,
-    tool::{Answer, Call, Effect, Spec},
+    tool::{Call, Effect, Spec, ToolResult},
 };
 
 /// All tools of the server, in the order of the list.
@@ -36,16 +36,16 @@ pub(crate) const TOOLS: &[Spec] = &[
     skills::SEARCH_SKILLS,
     change::SKILL_MANAGE,
     change::SKILL_ROLLBACK,
-    past::SKILL_HISTORY,
-    past::SKILL_DIFF,
-    past::SKILL_STATUS,
+    history::SKILL_HISTORY,
+    history::SKILL_DIFF,
+    history::SKILL_STATUS,
     review::SKILL_REVIEW_LIST,
     review::SKILL_REVIEW_SHOW,
     outcome::RECORD_OUTCOME,
     skills::DISABLE_SKILL,
     skills::ENABLE_SKILL,
-    market::SEARCH_MARKETPLACE,
-    market::INSTALL_SKILL,
+    marketplace::SEARCH_MARKETPLACE,
+    marketplace::INSTALL_SKILL,
     codegen::SKILLS_CODEGEN,
     codegen::SKILLS_CODEGEN_STATUS,
     codegen::SKILLS_CODEGEN_REMOVE,
@@ -62,10 +62,10 @@ impl Spec {
 
 impl Spec {
     /// Executes a call if the agent may use the tool.
-    pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+    pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
         let settings = call.place.settings()?;
         let decision = settings.permissions.tool(call.agent, self.name);
-        if decision == Decision::Deny {
+        if decision == PermissionDecision::Deny {
             let message = format!("{} is not allowed to use {}", call.agent, self.name);
             return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
                 .hint("continue without it; a person can allow it with [[permissions]] in config.toml"));
@@ -74,16 +74,16 @@ impl Spec {
         let arguments = names::by_folder(call, &settings, (self, operation), arguments)?;
         self.admit(call, &settings, operation, &arguments)?;
         match decision {
-            Decision::Ask => {
+            PermissionDecision::Ask => {
                 let text = match self.effect {
-                    Effect::Installs => market::question(&arguments)?,
+                    Effect::Installs => marketplace::question(&arguments)?,
                     _ => format!("Allow the agent to use {} ({})?", self.name, self.title.to_lowercase()),
                 };
                 let hint = "ask a person to do it on the command line, or to allow it with [[permissions]] in \
                             config.toml";
                 call.ask(self.name, Question::new(text, &json!([self.name, arguments])), hint)?;
             }
-            Decision::Allow | Decision::Deny => {}
+            PermissionDecision::Allow | PermissionDecision::Deny => {}
         }
         (self.run)(call, arguments)
     }
@@ -113,7 +113,7 @@ impl Spec {
         let texts =
             |fields: &'static [&'static str]| fields.iter().flat_map(move |field| texts_in(arguments.get(*field)));
         for name in texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok()) {
-            let admission = operation.admit(Channel::Mcp, &name, &call.sight(settings, &name)?)?;
+            let admission = operation.admit(Channel::Mcp, &name, &call.visibility(settings, &name)?)?;
             self.ask(call, admission, &name, arguments)?;
         }
         for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
@@ -121,7 +121,7 @@ impl Spec {
             let Ok(library) = library_with(call.place.libraries()?, &target.id) else { continue };
             let entry = library.proposal(&target.id)?;
             let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
-            let admission = operation.admit(Channel::Mcp, skill, &call.sight(settings, skill)?);
+            let admission = operation.admit(Channel::Mcp, skill, &call.visibility(settings, skill)?);
             let admission = admission.map_err(|_hidden| ManageError::from(ReviewError::NotFound(target.id)))?;
             self.ask(call, admission, skill, arguments)?;
         }

@@ -35,11 +35,11 @@ impl Watchers {
     }
 
     /// Notifies all subscribers, and drops those that are gone.
-    pub async fn tell(&self, list: List) {
+    pub async fn notify(&self, list: List) {
         let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));
         let mut alive = Vec::with_capacity(known.len());
         for watcher in known {
-            if watcher.tell(list).await {
+            if watcher.notify(list).await {
                 alive.push(watcher);
             }
         }
@@ -49,7 +49,7 @@ impl Watchers {
 
 impl Watcher {
     /// Notifies one client. Returns whether it is still connected.
-    pub async fn tell(&self, list: List) -> bool {
+    pub async fn notify(&self, list: List) -> bool {
         match self {
             Self::Session(peer) => {
                 let sent = match list {

@@ -1,10 +1,10 @@
-//! Lookup of the skills in a [`Workplace`], by name and location.
+//! Lookup of the skills in a [`Workspace`], by name and location.
 
-use agent::{Builtin, Catalogue, Places};
-use client::{Request, Spec, vetted};
+use agent::{Builtin, Catalogue, SkillLocations};
+use client::{Spec, VersionRequest, fetch_verified};
 use skill::{QualifiedName, SkillName, failure::FailureKind};
 
-use crate::{refusal::Refusal, workplace::Workplace};
+use crate::{refusal::Refusal, workspace::Workspace};
 
 /// Returns the skills built into the program.
 ///
@@ -35,7 +35,7 @@ fn is_place(text: &str) -> bool {
     ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text.contains("://")
 }
 
-impl Workplace {
+impl Workspace {
     /// Returns the read-only skills: those built into the program, then those of the registry that the configuration
     /// names as the storage. Unreadable parts of the registry are left out, with a note.
     ///
@@ -58,8 +58,8 @@ impl Workplace {
         let registry = registries.default_one()?;
         let names = registry.with_all_lines()?.names()?;
         let release = |name: QualifiedName| {
-            let spec = Spec::Qualified { name: name.clone(), request: Request::newest() };
-            match vetted(&registries, &spec, self.home.scanner().reading()) {
+            let spec = Spec::Qualified { name: name.clone(), request: VersionRequest::newest() };
+            match fetch_verified(&registries, &spec, self.home.scanner().reading()) {
                 Ok(release) => {
                     let files = release.cleared.bundle().clone();
                     Some(Builtin { name: name.name.clone(), files, qualified: Some(name) })
@@ -77,7 +77,12 @@ impl Workplace {
     ///
     /// # Errors
     /// A library or the configuration cannot be read.
-    pub fn catalogue(&self, places: &Places, builtin: Vec<Builtin>, agent: Option<&str>) -> Result<Catalogue, Refusal> {
+    pub fn catalogue(
+        &self,
+        places: &SkillLocations,
+        builtin: Vec<Builtin>,
+        agent: Option<&str>,
+    ) -> Result<Catalogue, Refusal> {
         self.without_hidden(Catalogue::collect(places, builtin)?, agent)
     }
 

@@ -1,8 +1,8 @@
-//! Installs and updates in a [`Workplace`], shared by all hosts.
+//! Installs and updates in a [`Workspace`], shared by all hosts.
 
 use client::{
-    Ahead, InstallError, InstallRequest, InstallStatus, Installed, Installer, Progress, SightOutcome, SkillToUpdate,
-    UpdateRequest,
+    InstallError, InstallRequest, InstallStatus, Installed, Installer, Prefetch, Progress, SkillToUpdate,
+    UpdateRequest, VisibilityOutcome,
 };
 use evolve::Stats;
 use jiff::Timestamp;
@@ -13,29 +13,30 @@ use skill::{
     failure::{Fails, FailureKind},
 };
 
-use crate::{refusal::Refusal, sight::FolderSight, workplace::Workplace};
+use crate::{refusal::Refusal, visibility::FolderVisibility, workspace::Workspace};
 
 /// Callbacks to the user who waits for an install.
-pub struct Waiting<'a> {
+pub struct InstallCallbacks<'a> {
     /// Returns the waivers under which blocked skills pass.
     pub accept: &'a client::Accept<'a>,
     /// Receives the progress.
     pub progress: &'a dyn Fn(Progress),
 }
 
-impl Waiting<'_> {
+impl InstallCallbacks<'_> {
     /// Callbacks for a client of a server, where findings cannot be accepted.
-    pub const CLIENT: Waiting<'static> = Waiting { accept: &client::accept_nothing, progress: &|_| {} };
+    pub const CLIENT: InstallCallbacks<'static> =
+        InstallCallbacks { accept: &client::accept_nothing, progress: &|_| {} };
 }
 
-impl Workplace {
+impl Workspace {
     /// Installs skills, and removes the links for agents that may not see a skill.
     ///
     /// # Errors
     /// A library, the configuration or the policy cannot be read, or the request fails as a whole.
-    pub fn install(&self, request: &InstallRequest, waiting: &Waiting<'_>) -> Result<Vec<Installed>, Refusal> {
+    pub fn install(&self, request: &InstallRequest, waiting: &InstallCallbacks<'_>) -> Result<Vec<Installed>, Refusal> {
         let mut library = self.library()?;
-        let sight = FolderSight::new(self)?;
+        let sight = FolderVisibility::new(self)?;
         let mut installed = self.with_installer(&mut library, waiting, |installer| Ok(installer.install(request)?))?;
         let is_known = self.known()?;
         installed.retain(|skill| is_known(skill) || !(request.specs.is_empty() || skill.is_dependency));
@@ -54,8 +55,8 @@ impl Workplace {
     /// Updates skills.
     ///
     /// # Errors
-    /// The same as [`Workplace::install`].
-    pub fn update(&self, request: &UpdateRequest, waiting: &Waiting<'_>) -> Result<Vec<Installed>, Refusal> {
+    /// The same as [`Workspace::install`].
+    pub fn update(&self, request: &UpdateRequest, waiting: &InstallCallbacks<'_>) -> Result<Vec<Installed>, Refusal> {
         let mut library = self.library()?;
         let mut updated = self.with_installer(&mut library, waiting, |installer| Ok(installer.update(request)?))?;
         updated.retain(self.known()?);
@@ -67,7 +68,7 @@ impl Workplace {
     /// # Errors
     /// The skill is not found or blocked, or it conflicts with the current state.
     pub fn install_for_client(&self, request: &InstallRequest) -> Result<Value, Refusal> {
-        document_of(&mut self.install(request, &Waiting::CLIENT)?).map(|(document, _)| document)
+        document_of(&mut self.install(request, &InstallCallbacks::CLIENT)?).map(|(document, _)| document)
     }
 
     /// Updates a skill for a client of a server. Returns the result document.
@@ -77,7 +78,7 @@ impl Workplace {
     pub fn update_for_client(&self, name: &SkillName) -> Result<Value, Refusal> {
         let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
         let request = UpdateRequest { skills, ..UpdateRequest::default() };
-        document_of(&mut self.update(&request, &Waiting::CLIENT)?).map(|(document, _)| document)
+        document_of(&mut self.update(&request, &InstallCallbacks::CLIENT)?).map(|(document, _)| document)
     }
 
     /// Runs `work` with an installer for a library.
@@ -87,12 +88,12 @@ impl Workplace {
     pub fn with_installer<T>(
         &self,
         library: &mut Library,
-        waiting: &Waiting<'_>,
+        waiting: &InstallCallbacks<'_>,
         work: impl FnOnce(&mut Installer<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let lock_path = self.lock_path(library);
         let registries = self.registries_of(library)?.requiring_signatures(self.required_signers()?);
-        let sight = FolderSight::new(self)?;
+        let sight = FolderVisibility::new(self)?;
         let mut installer = Installer {
             library,
             home: &self.home,
@@ -107,7 +108,7 @@ impl Workplace {
             accept: waiting.accept,
             progress: waiting.progress,
             program: self.setup().program.as_deref(),
-            ahead: Ahead::default(),
+            prefetch: Prefetch::default(),
         };
         work(&mut installer)
     }
@@ -137,7 +138,7 @@ fn how_it_went(library: &Library, name: &SkillName, revision: &RevisionId, now: 
 
 /// Removes the links for agents that may not see the skill. A failure does not affect the install.
 fn keep_from_agents(
-    sight: &FolderSight,
+    sight: &FolderVisibility,
     library: &Library,
     state: &Result<State, LibraryError>,
     installed: &mut Installed,
@@ -157,16 +158,16 @@ fn keep_from_agents(
     };
     for outcome in outcomes {
         match outcome {
-            SightOutcome::Hidden(path) => {
+            VisibilityOutcome::Hidden(path) => {
                 installed.links.retain(|link| *link != path);
                 let path = path.display();
                 installed.warnings.push(format!("not linked at {path}: the skill is hidden from agents there"));
             }
-            SightOutcome::Left(path, why) => {
+            VisibilityOutcome::Left(path, why) => {
                 let path = path.display();
                 installed.warnings.push(format!("hidden from agents, but still at {path}: {why}"));
             }
-            SightOutcome::Shown(_) => {}
+            VisibilityOutcome::Shown(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Operations shared by the command line, the MCP server and the gateway.
 //!
 //! A host describes, in a [`Setup`], the working folder and the actor. Flags, environment and terminal are read by the
-//! host only. The [`Workplace`] opened from it locates libraries, settings, policy and registries, determines the
+//! host only. The [`Workspace`] opened from it locates libraries, settings, policy and registries, determines the
 //! visibility of skills to agents and their hosts, and provides the operations. Each operation returns a value or a
 //! document, or a [`Refusal`], which the host displays.
 
@@ -13,22 +13,22 @@ mod record;
 mod refusal;
 mod search;
 mod setup;
-mod sight;
 mod tools;
 mod uploads;
 mod views;
+mod visibility;
 mod visible;
-mod workplace;
+mod workspace;
 
 pub use catalogue::{builtin, skill_name};
-pub use install::{Waiting, document_of, whole_document};
+pub use install::{InstallCallbacks, document_of, whole_document};
 pub use record::Recorded;
 pub use refusal::{Question, Refusal};
 pub use search::SearchDocument;
 pub use setup::{Note, Setup, Variables};
-pub use sight::{FolderSight, qualified};
 pub use tools::stop_tools;
 pub use uploads::Upload;
-pub use views::{AgentsPicture, Difference, Lacking, Remedy, move_aside};
+pub use views::{AgentViews, Difference, MissingSkills, Remedy, move_aside};
+pub use visibility::{FolderVisibility, qualified};
 pub use visible::{push_shown, visible};
-pub use workplace::{Open, SERVER_TOKEN_VARIABLE, SKILLS_FOLDER, TOKEN_VARIABLE, Used, Workplace};
+pub use workspace::{OpenWorkspace, SERVER_TOKEN_VARIABLE, SKILLS_FOLDER, TOKEN_VARIABLE, Used, Workspace};

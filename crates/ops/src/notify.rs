@@ -7,7 +7,7 @@ use std::{path::Path, time::Duration};
 
 use client::NotifyConfig;
 use library::{Event, EventStatus, RevisionId, Watcher};
-use process::{Ended, Membership, Order, child};
+use process::{BoundedCommand, ExitReason, Membership, child};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -100,10 +100,10 @@ fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), Stri
     command.args(arguments).env(WITHIN, "1");
     let seconds = config.timeout_seconds.clamp(1, MOST_SECONDS);
     let (input, membership) = (format!("{document}\n").into_bytes(), Membership::Ours);
-    let order = Order { input, membership, ..Order::new(command, Duration::from_secs(seconds)) };
+    let order = BoundedCommand { input, membership, ..BoundedCommand::new(command, Duration::from_secs(seconds)) };
     let done = process::run(order, || false).map_err(|error| format!("cannot run {program:?}: {error}"))?;
     match (done.ended, done.exit) {
-        (Ended::TimedOut, _) => Err(format!("it took longer than {seconds} s")),
+        (ExitReason::TimedOut, _) => Err(format!("it took longer than {seconds} s")),
         (_, Some(0)) => Ok(()),
         (_, Some(code)) => Err(format!("it ended with exit code {code}")),
         (_, None) => Err("a signal ended it".to_owned()),

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use evolve::{Defaults, Evaluation, RecordError, Request, Told, Verdict};
+use evolve::{Defaults, Evaluation, OutcomeRecord, RecordError, RecordSummary, Verdict};
 use library::{FindError, Library};
 use serde_json::{Value, json};
 use skill::SkillName;
 
-use crate::{catalogue::skill_name, refusal::Refusal, workplace::Workplace};
+use crate::{catalogue::skill_name, refusal::Refusal, workspace::Workspace};
 
 /// Results of a recording.
 #[derive(Default)]
 pub struct Recorded {
     /// Counts of the recorded outcomes, and the affected skills.
-    pub told: Told,
+    pub told: RecordSummary,
     /// Decisions that the gate made because of them.
     pub decisions: Vec<Evaluation>,
 }
@@ -22,7 +22,7 @@ impl Recorded {
     /// Formats the results as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        let Told { recorded, doubles, unrecorded, skills } = &self.told;
+        let RecordSummary { recorded, doubles, unrecorded, skills } = &self.told;
         let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
         let decision = |found: &Evaluation| {
             json!({
@@ -37,12 +37,12 @@ impl Recorded {
     }
 }
 
-impl Workplace {
+impl Workspace {
     /// Records each outcome in the library of its skill, then lets the gate evaluate the affected skills.
     ///
     /// # Errors
     /// A skill, run or revision does not exist, or the outcome cannot be written.
-    pub fn record(&self, requests: Vec<Request>) -> Result<Recorded, Refusal> {
+    pub fn record(&self, requests: Vec<OutcomeRecord>) -> Result<Recorded, Refusal> {
         let run = format!("cli-{}", library::operation_id(&self.stamp()));
         let actor = self.actor.to_string();
         let defaults = Defaults { actor: &actor, run: &run, now: self.now };
@@ -61,7 +61,7 @@ impl Workplace {
 
     /// Returns the gate's decision, if it made one. A failure is noted and does not affect the recorded outcomes.
     fn decided(&self, library: &mut Library, skill: &SkillName) -> Option<Evaluation> {
-        match self.gate_look(library, skill) {
+        match self.run_gate(library, skill) {
             Ok(found) => found.filter(|found| found.decision.verdict != Verdict::Wait),
             Err(error) => {
                 self.note(&format!("the gate could not evaluate {skill}: {}", error.message));
@@ -74,7 +74,7 @@ impl Workplace {
     ///
     /// # Errors
     /// The configuration is invalid, or the library cannot be read or written.
-    pub fn gate_look(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
+    pub fn run_gate(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
         let terms = self.gate()?.terms(None)?;
         let elsewhere = || self.elsewhere();
         let found = evolve::evaluate(library, skill, &terms, &self.manage(&elsewhere)?)?;
@@ -85,8 +85,8 @@ impl Workplace {
     }
 }
 
-fn by_library(place: &Workplace, requests: Vec<Request>) -> Result<Vec<(Library, Vec<Request>)>, Refusal> {
-    let mut groups: Vec<(Library, Vec<Request>)> =
+fn by_library(place: &Workspace, requests: Vec<OutcomeRecord>) -> Result<Vec<(Library, Vec<OutcomeRecord>)>, Refusal> {
+    let mut groups: Vec<(Library, Vec<OutcomeRecord>)> =
         place.visible_libraries()?.into_iter().map(|library| (library, Vec::new())).collect();
     let (mut places, is_seen) = (BTreeMap::<String, usize>::new(), place.seen()?);
     for request in requests {
@@ -108,8 +108,8 @@ fn by_library(place: &Workplace, requests: Vec<Request>) -> Result<Vec<(Library,
 
 /// Returns the index of the first library with a history of the skill, unless the skill is hidden.
 fn place_of(
-    groups: &[(Library, Vec<Request>)],
-    request: &Request,
+    groups: &[(Library, Vec<OutcomeRecord>)],
+    request: &OutcomeRecord,
     is_seen: impl Fn(&str) -> bool,
 ) -> Result<usize, Refusal> {
     let name = skill_name(&request.skill)?;

@@ -1,17 +1,17 @@
-//! Searches in the registries of a [`Workplace`].
+//! Searches in the registries of a [`Workspace`].
 
-use client::{SearchFound, SearchResult};
+use client::{SearchResult, SearchResults};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{refusal::Refusal, workplace::Workplace};
+use crate::{refusal::Refusal, workspace::Workspace};
 
-impl Workplace {
+impl Workspace {
     /// Searches the registries for skills.
     ///
     /// # Errors
     /// A registry cannot be read.
-    pub fn search(&self, query: &str, limit: usize) -> Result<SearchFound, Refusal> {
+    pub fn search(&self, query: &str, limit: usize) -> Result<SearchResults, Refusal> {
         Ok(client::search(&self.registries(), query, limit)?)
     }
 }
@@ -29,7 +29,7 @@ pub struct SearchDocument<'a> {
 impl<'a> SearchDocument<'a> {
     /// Creates the answer of a search.
     #[must_use]
-    pub fn of(found: &'a SearchFound) -> Self {
+    pub fn of(found: &'a SearchResults) -> Self {
         Self { ok: true, results: &found.results, skipped: &found.skipped }
     }
 }

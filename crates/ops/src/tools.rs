@@ -1,4 +1,4 @@
-//! Tools that the steps of composed tools may call in a [`Workplace`].
+//! Tools that the steps of composed tools may call in a [`Workspace`].
 
 use std::{
     path::PathBuf,
@@ -7,7 +7,7 @@ use std::{
 
 use compose::{Hosts, Native, ToolSettings};
 
-use crate::{refusal::Refusal, workplace::Workplace};
+use crate::{refusal::Refusal, workspace::Workspace};
 
 /// Cached tool hosts, valid as long as the settings and the folder are the same.
 static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
@@ -18,7 +18,7 @@ pub fn stop_tools() {
     drop(kept);
 }
 
-impl Workplace {
+impl Workspace {
     /// Returns the hosts of the tools that steps may call, as configured. They are cached per process as long as the
     /// configuration is unchanged, so started servers keep running.
     ///

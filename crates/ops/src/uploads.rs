@@ -11,7 +11,7 @@ use library::{ensure_private_dir, read_bounded, write_private};
 use serde_json::Value;
 use skill::{Limits, SkillName, failure::FailureKind};
 
-use crate::{refusal::Refusal, workplace::Workplace};
+use crate::{refusal::Refusal, workspace::Workspace};
 
 /// Folder, among a library's own files, with the latest upload of each skill.
 const FOLDER: &str = "uploads";
@@ -30,7 +30,7 @@ pub struct Upload {
     pub is_new: bool,
 }
 
-impl Workplace {
+impl Workspace {
     /// Installs an archive. It is stored under the skill's name, so that a later upload is an update from the same
     /// source.
     ///

@@ -7,13 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent::{AgentView, Catalogue, Host, Listed, Reads, Sight, Views};
+use agent::{AgentView, Catalogue, Host, ListedSkill, Reads, Views, Visibility};
 use library::{LibraryError, Scope, State};
 use serde_json::{Value, json};
 use skill::{SkillName, shell_word};
 use skill_manage::documents::HostsDocument;
 
-use crate::{refusal::Refusal, sight::FolderSight, visible::visible, workplace::Workplace};
+use crate::{refusal::Refusal, visibility::FolderVisibility, visible::visible, workspace::Workspace};
 
 pub use self::hidden::Remedy;
 
@@ -22,13 +22,13 @@ const NAMED: usize = 3;
 
 /// The views of all agents that are in use or known here.
 #[derive(Default)]
-pub struct AgentsPicture {
+pub struct AgentViews {
     /// Ids of the agents in use that read the same content as `read` serves, for each skill of the catalogue.
     pub readers: Vec<Vec<&'static str>>,
     /// Locations where hosts read other content under a skill's name, or a skill that is hidden from them.
     pub differences: Vec<Difference>,
     /// Agents whose hosts do not find skills that they may see.
-    pub lacking: Vec<Lacking>,
+    pub lacking: Vec<MissingSkills>,
 }
 
 /// A location where hosts read content that differs from `read`, or a skill that `read` does not serve.
@@ -54,7 +54,7 @@ pub struct Difference {
 }
 
 /// An agent whose host does not find some skills.
-pub struct Lacking {
+pub struct MissingSkills {
     /// Id of the agent.
     pub agent: &'static str,
     /// True if the agent is in use, false if it is only known by a folder in the home.
@@ -65,19 +65,19 @@ pub struct Lacking {
     pub command: String,
 }
 
-impl AgentsPicture {
+impl AgentViews {
     /// Compares the catalogue's skills, or one of them, with the agents' views.
     ///
     /// # Errors
     /// Part of the configuration is invalid.
-    pub fn of(place: &Workplace, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, Refusal> {
+    pub fn of(place: &Workspace, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, Refusal> {
         let (hosts, settings) = (place.hosts(), place.settings()?);
-        let (views, sight) = (Views::new(catalogue, &settings), FolderSight::new(place)?);
+        let (views, sight) = (Views::new(catalogue, &settings), FolderVisibility::new(place)?);
         let states = catalogue.libraries().iter().map(|library| Ok((library.path(), library.state()?)));
         let states: HashMap<&Path, State> = states.collect::<Result<_, LibraryError>>()?;
-        let state_of = |listed: &Listed| states.get(catalogue.library_of(listed)?.path());
+        let state_of = |listed: &ListedSkill| states.get(catalogue.library_of(listed)?.path());
         let mut picture = Self::default();
-        let mut lacks: Vec<(&Host, Vec<&Listed>)> = hosts.all().map(|host| (host, Vec::new())).collect();
+        let mut lacks: Vec<(&Host, Vec<&ListedSkill>)> = hosts.all().map(|host| (host, Vec::new())).collect();
         for listed in &catalogue.skills {
             let mut readers = Vec::new();
             let is_managed = listed.path.is_some() && !listed.found_elsewhere;
@@ -88,7 +88,7 @@ impl AgentsPicture {
                 if view.reads == Reads::Served && is_in_use {
                     readers.push(host.id);
                 }
-                if view.is_hidden_but_read() && view.sight != Sight::NotOnList {
+                if view.is_hidden_but_read() && view.sight != Visibility::NotOnList {
                     hidden.push((*host, view, is_in_use));
                 } else if view.differs() {
                     differing.push((*host, view, true));
@@ -108,14 +108,14 @@ impl AgentsPicture {
     }
 }
 
-impl AgentsPicture {
+impl AgentViews {
     /// Formats the comparison as JSON.
     pub fn document(&self) -> HostsDocument {
         let (errors, warnings): (Vec<_>, Vec<_>) = self.differences.iter().partition(|one| one.is_error);
         HostsDocument {
             problems: errors.into_iter().map(Difference::document).collect(),
             warnings: warnings.into_iter().map(Difference::document).collect(),
-            lacking: self.lacking.iter().map(Lacking::document).collect(),
+            lacking: self.lacking.iter().map(MissingSkills::document).collect(),
         }
     }
 }
@@ -134,7 +134,7 @@ impl Difference {
     }
 }
 
-impl Lacking {
+impl MissingSkills {
     /// Formats the agent and its missing skills as JSON.
     pub fn document(&self) -> Value {
         let skills: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
@@ -178,7 +178,7 @@ impl SharedPlace<'_> {
     }
 
     /// Describes content that differs from `read`.
-    fn differing(self, place: &Workplace, listed: &Listed) -> Difference {
+    fn differing(self, place: &Workspace, listed: &ListedSkill) -> Difference {
         let agents = self.agents();
         let (who, at) = (agents.join(", "), visible(&place.short(&self.path)));
         let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
@@ -207,11 +207,12 @@ impl SharedPlace<'_> {
     }
 
     /// Describes a skill that is hidden from the agents but still read by their hosts.
-    fn hidden(self, around: (&Workplace, &FolderSight, &Catalogue), listed: &Listed) -> Difference {
+    fn hidden(self, around: (&Workspace, &FolderVisibility, &Catalogue), listed: &ListedSkill) -> Difference {
         let remedy = Remedy::of(around, &self.hosts, listed, &self.path);
         let agents = self.agents();
         let (who, at) = (agents.join(", "), visible(&around.0.short(&self.path)));
-        let why = if self.view.sight == Sight::Disabled { "which is disabled" } else { "which a permission denies" };
+        let why =
+            if self.view.sight == Visibility::Disabled { "which is disabled" } else { "which a permission denies" };
         let (reads, skill) = (if agents.len() == 1 { "reads" } else { "read" }, listed.name.clone());
         let still = format!("{who} still {reads} {skill}, {why}, at {at}");
         let (message, command) = match remedy.command() {
@@ -235,7 +236,7 @@ fn is_folder(path: &Path) -> bool {
 
 /// Returns the command that makes the hosts read the skill. It links the skill in an agent's own folder, or adopts the
 /// folder at that location.
-fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
+fn repair(place: &Workspace, listed: &ListedSkill, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
     let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
     let global = if is_of_user && place.project().is_some() { " --global" } else { "" };
     let is_folder = is_folder(path);
@@ -268,7 +269,7 @@ fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, 
 
 /// Returns the command that removes blocked content from a skill's folder. If the history can preserve the content, the
 /// newest revision is restored, otherwise the folder is moved aside.
-fn restore(place: &Workplace, listed: &Listed) -> String {
+fn restore(place: &Workspace, listed: &ListedSkill) -> String {
     let Some(path) = &listed.path else { return "skillhub doctor".to_owned() };
     let is_readable = library::folder::open_at(path)
         .and_then(|dir| library::folder::read_dir(dir, library::folder::Leftovers::Skip, &skill::Limits::default()));
@@ -287,14 +288,14 @@ pub fn move_aside(path: &Path, name: &SkillName) -> String {
 }
 
 /// Returns whether a person hid the skill from the agent, by disabling its link in the agent's folder.
-fn is_hidden_from(host: &Host, listed: &Listed, state: &State) -> bool {
+fn is_hidden_from(host: &Host, listed: &ListedSkill, state: &State) -> bool {
     let hidden_in = state.of(&listed.name).hidden_in;
     hidden_in.iter().any(|folder| host.owns(&folder.join(listed.name.as_str())))
 }
 
-fn lacking(place: &Workplace, host: &Host, skills: &[&Listed], in_use: bool) -> Lacking {
+fn lacking(place: &Workspace, host: &Host, skills: &[&ListedSkill], in_use: bool) -> MissingSkills {
     let command = match skills {
-        [Listed { head: None, path: Some(path), .. }] => {
+        [ListedSkill { head: None, path: Some(path), .. }] => {
             format!("skillhub adopt {}", shell_word(&path.display().to_string()))
         }
         [only] => {
@@ -303,5 +304,5 @@ fn lacking(place: &Workplace, host: &Host, skills: &[&Listed], in_use: bool) -> 
         }
         _ => "skillhub setup".to_owned(),
     };
-    Lacking { agent: host.id, in_use, skills: skills.iter().map(|listed| listed.name.clone()).collect(), command }
+    MissingSkills { agent: host.id, in_use, skills: skills.iter().map(|listed| listed.name.clone()).collect(), command }
 }

@@ -9,4 +9,4 @@ mod stream;
 #[cfg(unix)]
 pub use group::kill_all;
 pub use group::{Group, Membership};
-pub use run::{Done, Ended, Order, run, shell};
+pub use run::{BoundedCommand, ExitReason, ProcessOutput, run, shell};

@@ -29,7 +29,7 @@ exec sh -c "$1""#;
 
 /// A program to run and its limits.
 #[derive(Debug)]
-pub struct Order {
+pub struct BoundedCommand {
     /// Program with its arguments, working directory and environment; see [`child::command`] and [`shell`].
     pub command: Command,
     /// Bytes for its standard input.
@@ -44,7 +44,7 @@ pub struct Order {
     pub membership: Membership,
 }
 
-impl Order {
+impl BoundedCommand {
     /// Creates an order for a program that reads nothing, writes nothing and is killed at once with its own group.
     #[must_use]
     pub fn new(command: Command, time: Duration) -> Self {
@@ -55,11 +55,11 @@ impl Order {
 
 /// Result of a run.
 #[derive(Debug)]
-pub struct Done {
+pub struct ProcessOutput {
     /// Exit code of the program; `None` if a signal ended it.
     pub exit: Option<i32>,
     /// Reason for its end. Anything but `Exited` means that it was killed.
-    pub ended: Ended,
+    pub ended: ExitReason,
     /// Its standard output, up to the limit.
     pub stdout: Vec<u8>,
     /// Its standard error, up to the limit.
@@ -70,7 +70,7 @@ pub struct Done {
 
 /// Reason for the end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExitReason {
     /// The program ended by itself.
     Exited,
     /// The program exceeded its time limit and was killed.
@@ -85,8 +85,8 @@ pub enum Ended {
 ///
 /// # Errors
 /// Returns the I/O error if the program cannot be started or waited for.
-pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
-    let Order { mut command, input, time, output_bytes, grace, membership } = order;
+pub fn run(order: BoundedCommand, is_stopped: impl Fn() -> bool) -> io::Result<ProcessOutput> {
+    let BoundedCommand { mut command, input, time, output_bytes, grace, membership } = order;
     let output = || output_bytes.map_or_else(Stdio::null, |_| Stdio::piped());
     command.stdin(Stdio::piped()).stdout(output()).stderr(output());
     let started = Instant::now();
@@ -99,7 +99,7 @@ pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
     let stdout = Stream::read(group.child.stdout.take(), most, &open);
     let stderr = Stream::read(group.child.stderr.take(), most, &open);
     let ended = wait(&mut group, started.checked_add(time), [&stdout, &stderr], is_stopped);
-    if ended != Ended::Exited && !grace.is_zero() {
+    if ended != ExitReason::Exited && !grace.is_zero() {
         group.terminate();
     }
     let status = group.end(grace)?;
@@ -110,8 +110,8 @@ pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
     }
     // Output printed just before the end counts as well.
     let is_over = stdout.is_over() || stderr.is_over();
-    let ended = if is_over && ended == Ended::Exited { Ended::TooMuchOutput } else { ended };
-    Ok(Done { exit: status.code(), ended, stdout: stdout.take(), stderr: stderr.take(), took })
+    let ended = if is_over && ended == ExitReason::Exited { ExitReason::TooMuchOutput } else { ended };
+    Ok(ProcessOutput { exit: status.code(), ended, stdout: stdout.take(), stderr: stderr.take(), took })
 }
 
 /// Creates a command for the system's shell. `memory_mib` limits the memory of each of its processes, where the
@@ -137,20 +137,25 @@ pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
 }
 
 /// Waits until the program ends, its deadline passes, or a stream exceeds its limit. `None` means no deadline.
-fn wait(group: &mut Group, deadline: Option<Instant>, streams: [&Stream; 2], is_stopped: impl Fn() -> bool) -> Ended {
+fn wait(
+    group: &mut Group,
+    deadline: Option<Instant>,
+    streams: [&Stream; 2],
+    is_stopped: impl Fn() -> bool,
+) -> ExitReason {
     let mut pause = Duration::from_micros(500);
     loop {
         if group.has_gone() {
-            return Ended::Exited;
+            return ExitReason::Exited;
         }
         if is_stopped() {
-            return Ended::Stopped;
+            return ExitReason::Stopped;
         }
         if streams.iter().any(|stream| stream.is_over()) {
-            return Ended::TooMuchOutput;
+            return ExitReason::TooMuchOutput;
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ended::TimedOut;
+            return ExitReason::TimedOut;
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
@@ -166,13 +171,13 @@ mod tests {
 
     use super::*;
 
-    fn order(line: &str, folder: &Path, time: Duration) -> Order {
+    fn order(line: &str, folder: &Path, time: Duration) -> BoundedCommand {
         let mut command = shell(line, Some(256), time);
         command.current_dir(folder);
-        Order { input: b"given".to_vec(), output_bytes: Some(1000), ..Order::new(command, time) }
+        BoundedCommand { input: b"given".to_vec(), output_bytes: Some(1000), ..BoundedCommand::new(command, time) }
     }
 
-    fn done(line: &str, folder: &Path, time: Duration) -> Done {
+    fn done(line: &str, folder: &Path, time: Duration) -> ProcessOutput {
         run(order(line, folder, time), || false).unwrap()
     }
 
@@ -180,7 +185,7 @@ mod tests {
     fn output_streams_stay_separate() {
         let folder = tempfile::tempdir().unwrap();
         let done = done("cat; echo bad >&2; exit 3", folder.path(), Duration::from_secs(10));
-        assert_eq!((done.exit, done.ended), (Some(3), Ended::Exited));
+        assert_eq!((done.exit, done.ended), (Some(3), ExitReason::Exited));
         assert_eq!((done.stdout, done.stderr), (b"given".to_vec(), b"bad\n".to_vec()));
     }
 
@@ -189,8 +194,11 @@ mod tests {
         let mut command = child::command("cat");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         let input = vec![b'x'; 4 << 20];
-        let order =
-            Order { input: input.clone(), output_bytes: Some(4 << 20), ..Order::new(command, Duration::from_secs(60)) };
+        let order = BoundedCommand {
+            input: input.clone(),
+            output_bytes: Some(4 << 20),
+            ..BoundedCommand::new(command, Duration::from_secs(60))
+        };
         assert_eq!(run(order, || false).unwrap().stdout, input);
     }
 
@@ -201,11 +209,11 @@ mod tests {
         let (soon, later) = (Duration::from_millis(300), Duration::from_secs(10));
         let started = Instant::now();
         let hang = "(trap '' TERM; sleep 2; echo x > late) & sleep 60";
-        assert_eq!(done(hang, folder.path(), soon).ended, Ended::TimedOut);
+        assert_eq!(done(hang, folder.path(), soon).ended, ExitReason::TimedOut);
         let flood = done("yes", folder.path(), later);
-        assert_eq!((flood.ended, flood.stdout.len()), (Ended::TooMuchOutput, 1000));
-        assert_eq!(done("yes >&2", folder.path(), later).ended, Ended::TooMuchOutput);
-        assert_eq!(done("(sleep 2; echo x > late) & exit 0", folder.path(), later).ended, Ended::Exited);
+        assert_eq!((flood.ended, flood.stdout.len()), (ExitReason::TooMuchOutput, 1000));
+        assert_eq!(done("yes >&2", folder.path(), later).ended, ExitReason::TooMuchOutput);
+        assert_eq!(done("(sleep 2; echo x > late) & exit 0", folder.path(), later).ended, ExitReason::Exited);
         assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
         thread::sleep(Duration::from_millis(2500));
         assert!(!mark.exists(), "something outlived its program");
@@ -217,7 +225,7 @@ mod tests {
         let asked = AtomicBool::new(false);
         let order = order("sleep 60", folder.path(), Duration::from_secs(50));
         let done = run(order, || asked.swap(true, Ordering::Relaxed)).unwrap();
-        assert_eq!((done.ended, done.exit), (Ended::Stopped, None));
+        assert_eq!((done.ended, done.exit), (ExitReason::Stopped, None));
     }
 
     /// One that cleans up is waited for, and one that ignores the request is killed after the grace.
@@ -230,10 +238,14 @@ mod tests {
             let mut command = child::command("sh");
             let line = format!("trap '{reaction}' TERM; echo > ready; while :; do sleep 0.01; done");
             command.args(["-c", &line]).current_dir(folder.path());
-            let order = Order { grace, membership: Membership::Ours, ..Order::new(command, Duration::from_secs(60)) };
+            let order = BoundedCommand {
+                grace,
+                membership: Membership::Ours,
+                ..BoundedCommand::new(command, Duration::from_secs(60))
+            };
             let ready = folder.path().join("ready");
             let done = run(order, || ready.exists()).unwrap();
-            assert_eq!((done.ended, done.exit), (Ended::Stopped, exit), "{reaction}");
+            assert_eq!((done.ended, done.exit), (ExitReason::Stopped, exit), "{reaction}");
             std::fs::remove_file(ready).unwrap();
         }
         assert!(folder.path().join("tidied").exists());
@@ -241,7 +253,7 @@ mod tests {
 
     #[test]
     fn missing_program_is_an_error() {
-        let order = Order::new(child::command("/nowhere/at/all"), Duration::from_secs(1));
+        let order = BoundedCommand::new(child::command("/nowhere/at/all"), Duration::from_secs(1));
         assert_eq!(run(order, || false).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     api::{Shared, run},
     error::ApiError,
     hub::Hub,
-    lanes::Job,
+    work_limiter::Job,
 };
 
 /// Returns an archive by its digest; `None` when the index does not have it. The caller has already checked that it may
@@ -21,7 +21,7 @@ use crate::{
 /// # Errors
 /// The index cannot be read.
 pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiError> {
-    let at_hand = |hub: &Hub| hub.stores.blobs.at_hand(&digest).map(Some);
+    let at_hand = |hub: &Hub| hub.stores.blobs.cached(&digest).map(Some);
     // A read is short whatever its size, and does not wait for scans of large releases.
     once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.stores.blobs.get(&digest)?)).await
 }
@@ -68,7 +68,7 @@ async fn once<T: Send + 'static>(
     if let Some(found) = at_hand(hub) {
         return Ok(found);
     }
-    let turn = hub.contents.lanes.turn(job, digest).await;
+    let turn = hub.contents.lanes.lock_job(job, digest).await;
     if let Some(found) = at_hand(hub) {
         return Ok(found);
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use library::{
-    LibraryLock, LockError, PlaceError, ensure_dir, ensure_private_dir, make_dir_private, make_file_private,
+    LibraryLock, LockError, PathAccessError, ensure_dir, ensure_private_dir, make_dir_private, make_file_private,
 };
 use registry_index::{InitError, OpenError};
 use skill::{
@@ -147,7 +147,7 @@ impl DataDir {
         })
     }
 
-    fn unusable(&self, error: &PlaceError) -> DataError {
+    fn unusable(&self, error: &PathAccessError) -> DataError {
         DataError::Folder { path: self.path.clone(), source: io::Error::other(error.to_string()) }
     }
 }

@@ -9,8 +9,8 @@
 //! module, because a registry cannot enable or disable skills.
 
 mod clawhub;
+mod facts_cache;
 mod fingerprint;
-mod kept;
 mod names;
 mod rendered;
 mod well_known;
@@ -27,11 +27,11 @@ use axum::{
 use web::Client;
 
 use crate::api::Shared;
-use kept::Kept;
+use facts_cache::FactsCache;
 
 /// Builds all routes for foreign clients.
 pub fn router() -> Router<Shared> {
-    Router::new().merge(well_known::router()).merge(clawhub::router()).layer(Extension(Arc::new(Kept::default())))
+    Router::new().merge(well_known::router()).merge(clawhub::router()).layer(Extension(Arc::new(FactsCache::default())))
 }
 
 /// Returns the base address of this server as the client used it, for responses with absolute URLs. The guard has

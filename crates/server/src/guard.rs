@@ -13,7 +13,7 @@ use serde_json::json;
 use skill::Limits;
 
 use web::{
-    Client, Why,
+    Client, ErrorCause,
     guard::{Terms, check_host, check_site, identify, is_change},
     pages::session::MARKET,
 };
@@ -49,7 +49,7 @@ pub async fn guard(State(hub): State<Shared>, mut request: Request, next: Next) 
         let line = json!({
             "time": Timestamp::now().to_string(), "id": id, "client": client.address, "method": method.as_str(), "path": path,
             "status": status.as_u16(), "ms": took.as_secs_f64() * 1000.0,
-            "why": response.extensions().get::<Why>().map(|why| why.0.as_str()),
+            "why": response.extensions().get::<ErrorCause>().map(|why| why.0.as_str()),
         });
         (hub.settings.log)(&line.to_string());
     }

@@ -19,7 +19,7 @@ use crate::{
     route_names,
     settings::Settings,
     store::{
-        Barrier, Flag, Limited, NamespaceState, People, Stores,
+        Flag, Limited, NamespaceState, People, Stores, WithheldReason,
         embedded::{self, accounts::SqliteAccounts, index_pool::IndexPool},
     },
 };
@@ -167,7 +167,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`ApiError`] when the database cannot be read.
-    pub fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
+    pub fn barrier(&self, entry: &Entry) -> Result<Option<WithheldReason>, ApiError> {
         self.stores.releases.barrier(entry)
     }
 
@@ -219,7 +219,7 @@ impl Hub {
     pub fn set_flag(&self, entry: &Entry, flag: Flag<'_>, account: &Owner) -> Result<Entry, ApiError> {
         let changed = self.stores.releases.set_flag(entry, flag, account, Timestamp::now())?;
         if matches!(flag, Flag::Quarantined(_) | Flag::Withdrawn(_)) {
-            self.contents.forget(&entry.archive);
+            self.contents.evict(&entry.archive);
         }
         Ok(changed)
     }
@@ -236,7 +236,7 @@ fn gone(code: &'static str, why: String) -> ApiError {
 }
 
 /// Returns the 403 error for content behind a barrier.
-pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
+pub fn behind(what: &str, barrier: &WithheldReason) -> ApiError {
     let message = format!("{what} {}", barrier.message());
     ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message).hint("ask an admin of the server")
 }

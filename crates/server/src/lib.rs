@@ -23,7 +23,7 @@
 //!    transaction, so the intent is recorded before the release and finished after it (`store/embedded/openings.rs`);
 //!    the next start settles it after a crash.
 //!
-//! `serve mirror` writes the same index beside the server: `client::vetted` fetches and judges a release of another
+//! `serve mirror` writes the same index beside the server: `client::fetch_verified` fetches and judges a release of another
 //! registry, and `mirror` appends it unless the namespace has members. Several indexes are several [`Hub`]s with an app
 //! each; the requested host name chooses one.
 //!
@@ -47,7 +47,7 @@
 //!
 //! 1. Implement the traits `Releases`, `Blobs`, `Catalogue`, `People`, `Sessions`, `Activity`, `RateLimiter` and
 //!    `UploadStore`. Their documentation says what is atomic. They are synchronous: callers run them on threads that
-//!    may block, except `file_at_hand` and `at_hand`, which must not touch the disk or the network. Use
+//!    may block, except `file_at_hand` and `cached`, which must not touch the disk or the network. Use
 //!    `registry_index::plan` for the lines of a release, so that every backend writes the same index.
 //! 2. Write a function that opens all of them as [`Stores`](store::Stores), like `embedded::stores`. It also settles
 //!    what a crash left between two stores (`openings` and `decisions` do so for the embedded one).
@@ -79,7 +79,6 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod hub;
-mod lanes;
 mod metrics;
 mod mirrored;
 mod operations;
@@ -91,6 +90,7 @@ mod serve;
 mod settings;
 mod sparse;
 pub mod store;
+mod work_limiter;
 
 pub use access::{Scope, Visibility};
 pub use data_dir::{DATABASE, DataError};

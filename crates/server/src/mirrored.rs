@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use client::Vetted;
+use client::VerifiedRelease;
 use jiff::Timestamp;
 use registry_index::{
     AppendError, Appended, Index, InitError, KeyChange, KeyChangeError, NewRelease, PublicKey, SignerError, Stamp,
@@ -106,7 +106,7 @@ impl Fails for MirrorError {
 ///
 /// # Errors
 /// [`MirrorError`]; the index is then unchanged, except that keys may have been added.
-pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended, MirrorError> {
+pub fn mirror(data: &Path, release: &VerifiedRelease, now: Timestamp) -> Result<Appended, MirrorError> {
     let folder = DataDir::ensure(data)?;
     let stamp = Stamp { by: release.entry.publisher.clone(), at: now };
     let index = Index::init(&data.join(INDEX), &Stamp { by: "skillhub".to_owned(), at: now })?;

@@ -9,7 +9,7 @@ use scan::Scanner;
 use skill::{Bundle, Digest};
 use web::pages::Judgements;
 
-use crate::lanes::Lanes;
+use crate::work_limiter::WorkLimiter;
 
 /// Most bytes of unpacked skills in the cache.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -18,7 +18,7 @@ const KEPT_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct Recent {
     /// Limits on the work for uncached releases.
-    pub lanes: Lanes,
+    pub lanes: WorkLimiter,
     /// Files by the verified hash of the archive, least recently used first.
     bundles: Mutex<VecDeque<(Digest, Bundle)>>,
     /// Cache of verdicts.
@@ -28,11 +28,11 @@ pub struct Recent {
 impl Recent {
     /// Creates an empty cache, with verdicts of this scanner.
     pub fn judged_by(scanner: Scanner) -> Self {
-        Self { lanes: Lanes::default(), bundles: Mutex::default(), judgements: Judgements::by(scanner) }
+        Self { lanes: WorkLimiter::default(), bundles: Mutex::default(), judgements: Judgements::by(scanner) }
     }
 
     /// Evicts the files of a release that is no longer served.
-    pub fn forget(&self, archive: &Digest) {
+    pub fn evict(&self, archive: &Digest) {
         self.bundles().retain(|(known, _)| known != archive);
     }
 

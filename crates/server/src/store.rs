@@ -24,8 +24,8 @@ use crate::{
 };
 pub use catalogue::Catalogue;
 pub use records::{
-    AccountError, AuditLine, Barrier, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
-    StaticFile, StoreError, Token, TooMany,
+    AccountError, AuditLine, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
+    StaticFile, StoreError, Token, TooMany, WithheldReason,
 };
 
 /// The stores of one index.
@@ -181,7 +181,7 @@ pub trait Releases: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError>;
+    fn barrier(&self, entry: &Entry) -> Result<Option<WithheldReason>, ApiError>;
 
     /// Returns whether an archive may be served by its digest.
     ///
@@ -230,7 +230,7 @@ pub trait Releases: Send + Sync {
 /// A content-addressed store of archives. An archive never changes under its digest; it can only be removed.
 pub trait Blobs: Send + Sync {
     /// Returns the archive if it is cached in memory; never blocks on the disk.
-    fn at_hand(&self, digest: &Digest) -> Option<Bytes>;
+    fn cached(&self, digest: &Digest) -> Option<Bytes>;
 
     /// Returns the archive, reading the disk if it is not cached.
     ///
@@ -438,5 +438,5 @@ pub trait UploadStore: Send + Sync {
     fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes>;
 
     /// Drops files of an account.
-    fn forget(&self, account: &Owner, digests: &[Digest]);
+    fn evict(&self, account: &Owner, digests: &[Digest]);
 }

@@ -4,7 +4,7 @@
 //! tends to overwrite the whole file, and a model that gets "done" for a change in the wrong location never notices.
 //! Each rule prevents one of these.
 
-mod already;
+mod applied_before;
 mod error;
 mod indent;
 mod nearest;
@@ -15,7 +15,7 @@ mod tests;
 
 use std::fmt;
 
-pub use already::{Step, lead_to, looks_applied, shows_applied};
+pub use applied_before::{Step, lead_to, looks_applied, shows_applied};
 pub use error::{EditError, Match, Nearest};
 
 use crate::{Bundle, File, Limits, SkillPath};

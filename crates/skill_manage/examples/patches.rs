@@ -7,7 +7,7 @@ use std::{fs, path::Path, time::Instant};
 use jiff::Timestamp;
 use library::{Home, Library, Scope};
 use skill::Limits;
-use skill_manage::{Context, Policy, Request, manage};
+use skill_manage::{ChangeRequest, Context, Policy, manage};
 
 const FIRST: usize = 20;
 
@@ -26,7 +26,7 @@ fn cpu() -> u64 {
 }
 
 fn change(library: &mut Library, request: &serde_json::Value) {
-    let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
+    let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
     let actor = "agent:measure".parse().unwrap();
     let context = Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &Vec::new };
     manage(library, &request, &context).unwrap();

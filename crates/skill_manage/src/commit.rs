@@ -1,16 +1,18 @@
 //! [`commit`]: the recording of a hand edit as a revision, with a reason.
 
-use library::{Action, FindError, FolderState, HandEdit, Library, Revision, Snapshot, SnapshotError, Stamp, TakeOver};
+use library::{
+    Action, FindError, FolderState, HandEdit, HandEditMode, Library, Revision, Snapshot, SnapshotError, Stamp,
+};
 use scan::Cleared;
 use skill::SkillName;
 
 use crate::{
     change::Change,
-    conclude::{Held, Judged, judge},
+    conclude::{CheckedChange, Held, judge},
     context::Context,
     error::ManageError,
     manage::{note_refusal, retry},
-    policy::{Decision, Ruling},
+    policy::{PolicyDecision, Ruling},
     report::{Report, Status},
     request::Notes,
     review,
@@ -71,26 +73,26 @@ fn attempt(
         judged.report.add(&format!("the folder is at revision {}", revision.number));
     }
     match decide(&change, &judged, is_return, context) {
-        Decision::Hold(why) => {
+        PolicyDecision::Hold(why) => {
             judged.report.decision = Some(Ruling::Hold);
             review::hold(library, Held { change, judged, why }, (context, stamp))
         }
-        Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+        PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this edit of {skill}: {why}"),
             hint: format!(
                 "only a person can record it, in a terminal; revert it with `skillhub rollback {skill} head`; \
                  `skillhub policy` shows the rules"
             ),
         }),
-        Decision::Apply(why) => record(library, edit, judged.report, &why, stamp),
+        PolicyDecision::Apply(why) => record(library, edit, judged.report, &why, stamp),
     }
 }
 
 /// Decides about a hand edit. A folder without history is adopted, since presets and rules apply only to edits of a
 /// skill.
-fn decide(change: &Change<'_>, judged: &Judged, is_return: bool, context: &Context<'_>) -> Decision {
+fn decide(change: &Change<'_>, judged: &CheckedChange, is_return: bool, context: &Context<'_>) -> PolicyDecision {
     if !change.snapshot.exists() {
-        return Decision::Apply("the folder had no history".to_owned());
+        return PolicyDecision::Apply("the folder had no history".to_owned());
     }
     let edit = HandEdit {
         skill: change.skill,
@@ -145,7 +147,7 @@ fn record(
         report.add(&format!("it would be recorded: {why}"));
         return Ok(report);
     }
-    let recorded = library.snapshot(&edit.skill, stamp, TakeOver::Record)?;
+    let recorded = library.snapshot(&edit.skill, stamp, HandEditMode::Record)?;
     if let Some(revision) = recorded.base {
         report.status = Status::Applied;
         report.number = Some(revision.number);

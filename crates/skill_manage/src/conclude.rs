@@ -11,19 +11,19 @@ use crate::{
     change::{Accepted, Change},
     context::Context,
     error::ManageError,
-    policy::{Decision, Proposed, Ruling},
+    policy::{PolicyDecision, Proposed, Ruling},
     report::{Report, ReportedProblem, Status, VerdictReport},
     request::action_of,
     trial,
 };
 
 /// Change that passed the standard and the scanner.
-pub(crate) struct Judged {
+pub(crate) struct CheckedChange {
     pub report: Report,
     cleared: Option<Cleared>,
 }
 
-impl Judged {
+impl CheckedChange {
     /// Returns the scan report of the candidate.
     pub fn scan(&self) -> scan::Report {
         let VerdictReport { ruleset, findings, .. } = self.report.verdict.clone();
@@ -36,7 +36,7 @@ impl Judged {
     }
 
     /// Returns the policy's decision to apply or hold the change, with the reason. A refusal is an error.
-    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Decision, ManageError> {
+    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<PolicyDecision, ManageError> {
         check_policy(change, context, &self.report, self.cleared.as_ref())
     }
 }
@@ -54,7 +54,7 @@ pub(crate) enum Conclusion<'a> {
 /// Change that a person has to decide about, with the reason.
 pub(crate) struct Held<'a> {
     pub change: Change<'a>,
-    pub judged: Judged,
+    pub judged: CheckedChange,
     pub why: String,
 }
 
@@ -74,20 +74,20 @@ pub(crate) fn conclude<'a>(
         return unchanged(library, judged.report, &change).map(Conclusion::Done);
     }
     let why = match judged.decide(&change, context)? {
-        Decision::Hold(why) => {
+        PolicyDecision::Hold(why) => {
             check_may_wait(library, &change, &why, stamp)?;
             judged.report.decision = Some(Ruling::Hold);
             return Ok(Conclusion::Held(Held { change, judged, why }));
         }
-        Decision::Apply(why) | Decision::Refuse(why) => why,
+        PolicyDecision::Apply(why) | PolicyDecision::Refuse(why) => why,
     };
-    let Judged { mut report, cleared } = judged;
+    let CheckedChange { mut report, cleared } = judged;
     report.decision = Some(Ruling::Apply);
     if change.dry_run {
         library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
         report.add(&format!("it would be applied: {why}"));
     } else {
-        match trial::Planned::of(library, &change, cleared.as_ref())? {
+        match trial::PlannedTrial::of(library, &change, cleared.as_ref())? {
             Some(planned) => {
                 let committed = commit(library, change, cleared, stamp, Some(planned.restoring(stamp)))?;
                 planned.begin(library, &mut report, committed);
@@ -112,18 +112,18 @@ fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Sta
 }
 
 /// Checks a change against the standard and the scanner.
-pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, ManageError> {
+pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<CheckedChange, ManageError> {
     let problems = check_standard(library, change)?;
     let cleared = clear(library, change)?;
-    Ok(Judged { report: describe(change, cleared.as_ref(), problems), cleared })
+    Ok(CheckedChange { report: describe(change, cleared.as_ref(), problems), cleared })
 }
 
 /// Describes a change with unresolved merge conflicts. The standard and the scanner run only after a person has
 /// resolved them.
-pub(crate) fn unjudged(change: &Change<'_>) -> Judged {
+pub(crate) fn unscanned(change: &Change<'_>) -> CheckedChange {
     let mut report = describe(change, None, Vec::new());
     report.add("not scanned yet: it has unresolved merge conflicts");
-    Judged { report, cleared: None }
+    CheckedChange { report, cleared: None }
 }
 
 /// Refuses an edit that introduces an error. Existing problems are reported and do not block.
@@ -253,25 +253,25 @@ fn check_policy(
     context: &Context<'_>,
     report: &Report,
     cleared: Option<&Cleared>,
-) -> Result<Decision, ManageError> {
+) -> Result<PolicyDecision, ManageError> {
     if change.accepted.is_some() {
-        return Ok(Decision::Apply("a person accepted it".to_owned()));
+        return Ok(PolicyDecision::Apply("a person accepted it".to_owned()));
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
     let actions = actions_of(change);
     let (what, states) = ((&*actions, change.origin.as_ref()), (&change.snapshot.bundle, &change.candidate));
     let proposed = Proposed::new(change.skill.as_str(), what, states, &report.files, verdict);
     match context.policy.decide(&context.actor, &proposed) {
-        Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+        PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this change of {}: {why}", change.skill),
             hint:
                 "remove what the policy does not allow; `skillhub policy` shows the rules, and a person can change them"
                     .to_owned(),
         }),
-        Decision::Apply(why) if context.actor.kind != ActorKind::Person => {
+        PolicyDecision::Apply(why) if context.actor.kind != ActorKind::Person => {
             // The skill itself is restored, whatever its files are.
             let removed = Library::removed_by_person(change.skill, change.snapshot.base.as_ref());
-            Ok(removed.map_or(Decision::Apply(why), |removed| Decision::Hold(removed.to_string())))
+            Ok(removed.map_or(PolicyDecision::Apply(why), |removed| PolicyDecision::Hold(removed.to_string())))
         }
         decided => Ok(decided),
     }

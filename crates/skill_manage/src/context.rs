@@ -8,7 +8,7 @@ use crate::{policy::Policy, request::Notes};
 
 /// Skill in another scope that is visible to the library's readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct ShadowedSkill {
     /// Name of the skill.
     pub name: SkillName,
     /// Scope that contains the skill.
@@ -31,7 +31,7 @@ pub struct Context<'a> {
 }
 
 /// Function that finds the visible skills of other scopes.
-pub type FindElsewhere<'a> = dyn Fn() -> Vec<Elsewhere> + 'a;
+pub type FindElsewhere<'a> = dyn Fn() -> Vec<ShadowedSkill> + 'a;
 
 impl Context<'_> {
     pub(crate) fn stamp(&self, notes: &Notes) -> Stamp {

@@ -7,15 +7,15 @@ mod difference;
 mod history;
 mod lines;
 mod proposals;
-mod standing;
+mod status;
 
 use jiff::Timestamp;
 
-pub use difference::{Comparison, Since, at, compare};
+pub use difference::{Comparison, DiffBase, at, compare};
 pub use history::{History, history};
 pub use lines::{line, lines};
 pub use proposals::{ShownProposal, deltas, proposal, proposals, waiting};
-pub use standing::{FileStanding, HostsDocument, Overview, Place, SkillStanding, overview, overview_of_all};
+pub use status::{FileStatus, HostsDocument, NumberedRevision, Overview, SkillStatus, overview, overview_of_all};
 
 /// Line formats of a history. The format of another system is a module, connected only through its entry here.
 const FORMS: &[lines::Form] = &[deerflow::line];

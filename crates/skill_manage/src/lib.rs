@@ -1,6 +1,6 @@
 //! `skill_manage`: the single tool through which skills change.
 //!
-//! [`manage`] takes a [`Request`] through a fixed pipeline: current state of the skill, edit, standard, scanner,
+//! [`manage`] takes a [`ChangeRequest`] through a fixed pipeline: current state of the skill, edit, standard, scanner,
 //! policy, commit. [`roll_back`] enters the same pipeline with an old content in place of an edit. Every refusal is
 //! recorded in the library's event log. It changes nothing, with one exception: a hand edit that was recorded on the
 //! way stays recorded.
@@ -17,13 +17,13 @@
 //! | is invalid, or the scanner blocks it | blocked: `SnapshotError::ExternalBlocked`; only a rollback to the head goes through, which keeps the edit in the history and restores the skill | `external_blocked` |
 //! | has the content of an earlier revision | recorded as a return to it, by the same rules | |
 //!
-//! A dry run (`TakeOver::Pretend`) records nothing and names what it would record.
+//! A dry run (`HandEditMode::DryRun`) records nothing and names what it would record.
 //!
 //! # A change, step by step
 //!
 //! `skillhub manage patch release-notes --find A --replace B`
 //!
-//! 1. The host parses the request. `Request::from_json` refuses unknown fields; names and paths become `SkillName` and
+//! 1. The host parses the request. `ChangeRequest::from_json` refuses unknown fields; names and paths become `SkillName` and
 //!    `SkillPath` here.
 //! 2. [`manage`] runs an attempt. If the head moved meanwhile, it runs again, unless the caller named the revision that
 //!    it saw.
@@ -31,7 +31,7 @@
 //!    the request, see above.
 //! 4. `apply_all` (`manage.rs`) edits the bundle with `skill::edit::apply`. A patch matches exactly, or else ignoring
 //!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
-//!    already applied only if `Past` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the
+//!    already applied only if `SkillHistory` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the
 //!    text proves nothing.
 //! 5. `conclude` (`conclude.rs`) judges the candidate. `check_standard` refuses new errors. `clear` scans the whole
 //!    bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.
@@ -71,7 +71,6 @@ mod context;
 pub mod documents;
 mod error;
 mod manage;
-mod past;
 mod pin;
 mod policy;
 mod report;
@@ -79,6 +78,7 @@ mod request;
 pub mod review;
 mod reviewer;
 mod rollback;
+mod skill_history;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -86,14 +86,14 @@ mod trial;
 mod waive;
 
 pub use commit::{CommitEdit, commit};
-pub use context::{Context, Elsewhere, FindElsewhere};
+pub use context::{Context, FindElsewhere, ShadowedSkill};
 pub use error::ManageError;
 pub use manage::{manage, note_unreadable};
 pub use pin::{pin, unpin};
 pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};
-pub use request::{Notes, Request, RequestError};
+pub use request::{ChangeRequest, Notes, RequestError};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
-pub use trial::{gate_actor, try_out};
+pub use trial::{gate_actor, start_trial};
 pub use waive::{Waive, WaiveError, unwaive, waive, waivers_for};

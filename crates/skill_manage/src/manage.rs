@@ -1,16 +1,16 @@
 //! [`manage`]: the application of a request to the current skill, up to the judgement by `conclude`.
 
-use library::{Action, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver};
+use library::{Action, CommitError, Event, HandEditMode, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp};
 use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
 
 use crate::{
     change::Change,
-    context::{Context, Elsewhere},
+    context::{Context, ShadowedSkill},
     error::ManageError,
-    past::Past,
     report::Report,
-    request::Request,
+    request::ChangeRequest,
     review,
+    skill_history::SkillHistory,
 };
 
 /// Number of characters recorded from the parse error of a request, since it may quote the request.
@@ -27,7 +27,7 @@ const ATTEMPTS: usize = 32;
 /// # Errors
 /// [`ManageError`], in which case nothing has changed, except that an acceptable hand edit may have been recorded as a
 /// separate revision.
-pub fn manage(library: &mut Library, request: &Request, context: &Context<'_>) -> Result<Report, ManageError> {
+pub fn manage(library: &mut Library, request: &ChangeRequest, context: &Context<'_>) -> Result<Report, ManageError> {
     let stamp = context.stamp(&request.notes);
     let attempt = |library: &mut Library| attempt(library, request, context, &stamp);
     let result = retry(library, request.expected_revision.is_none(), attempt);
@@ -42,11 +42,11 @@ pub(crate) fn retry_stale<T>(
     library: &mut Library,
     mut attempt: impl FnMut(&mut Library) -> Result<T, ManageError>,
 ) -> Result<T, ManageError> {
-    let mut turn = library.turn_behind();
+    let mut turn = library.queue_behind_retries();
     for _ in 1..ATTEMPTS {
         match attempt(library) {
             // Without the retry lock, the attempt is made anyway.
-            Err(error) if is_stale(&error) => turn = turn.or_else(|| library.turn().ok()),
+            Err(error) if is_stale(&error) => turn = turn.or_else(|| library.retry_lock().ok()),
             result => return result,
         }
     }
@@ -92,12 +92,12 @@ pub(crate) fn note_refusal(library: &Library, skill: &SkillName, action: Action,
 
 fn attempt(
     library: &mut Library,
-    request: &Request,
+    request: &ChangeRequest,
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     library.check_pinned(&request.skill, &context.actor)?;
-    let take_over = if request.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
+    let take_over = if request.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
     let snapshot = library.snapshot(&request.skill, stamp, take_over)?;
     check_elsewhere(&snapshot, request, context)?;
     let mut messages = request.remarks.clone();
@@ -132,7 +132,7 @@ fn attempt(
 
 /// Checks a request against skills of the same name in other scopes. `create` is refused if a library of another scope
 /// has the name, and a change of a built-in skill is refused. Other scopes do not affect the request.
-fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>) -> Result<(), ManageError> {
+fn check_elsewhere(snapshot: &Snapshot, request: &ChangeRequest, context: &Context<'_>) -> Result<(), ManageError> {
     if matches!(request.edits.first(), Some(Edit::Create { .. })) {
         return check_free(&request.skill, snapshot, context);
     }
@@ -140,7 +140,7 @@ fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>
         return Ok(());
     }
     match (context.elsewhere)().into_iter().find(|other| other.name == request.skill) {
-        Some(Elsewhere { name, scope: Scope::Builtin, .. }) => Err(builtin_refusal(&name)),
+        Some(ShadowedSkill { name, scope: Scope::Builtin, .. }) => Err(builtin_refusal(&name)),
         _ => Ok(()),
     }
 }
@@ -151,9 +151,9 @@ pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Conte
     if snapshot.exists() {
         return Ok(());
     }
-    let is_taken = |other: &Elsewhere| other.name == *skill && other.scope != Scope::Builtin;
+    let is_taken = |other: &ShadowedSkill| other.name == *skill && other.scope != Scope::Builtin;
     match (context.elsewhere)().into_iter().find(is_taken) {
-        Some(Elsewhere { name, place, .. }) => Err(ManageError::ExistsElsewhere { name, place }),
+        Some(ShadowedSkill { name, place, .. }) => Err(ManageError::ExistsElsewhere { name, place }),
         None => Ok(()),
     }
 }
@@ -204,7 +204,7 @@ pub(crate) fn check_expected(
 /// The flag is true in the latter case.
 fn work_out(
     library: &Library,
-    request: &Request,
+    request: &ChangeRequest,
     snapshot: &Snapshot,
     stamp: &Stamp,
 ) -> Result<(Bundle, Vec<String>, bool), ManageError> {
@@ -219,8 +219,12 @@ fn work_out(
     }
 }
 
-fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Result<(Bundle, Vec<String>), ManageError> {
-    let past = Past { library, snapshot };
+fn apply_all(
+    request: &ChangeRequest,
+    snapshot: &Snapshot,
+    library: &Library,
+) -> Result<(Bundle, Vec<String>), ManageError> {
+    let past = SkillHistory { library, snapshot };
     let patched_before = past.patched_before(&request.edits)?;
     let mut candidate = snapshot.bundle.clone();
     let (mut notes, mut places) = (Vec::new(), 0);

@@ -13,7 +13,7 @@ mod tests;
 
 use std::{fmt, str::FromStr};
 
-use library::{Action, Actor, ActorKind, Denied, WholeChange};
+use library::{Action, Actor, ActorKind, Denied, SkillChange};
 use scan::Verdict;
 use serde::{Deserialize, Serialize};
 use skill::diff;
@@ -22,7 +22,7 @@ use thiserror::Error;
 pub use part::Class;
 pub(crate) use part::Proposed;
 use part::{Part, parts};
-use rule::Who;
+use rule::ActorFilter;
 pub use rule::{Rule, RuleError};
 
 /// Default freedom of agents, where no rule applies.
@@ -95,7 +95,7 @@ pub struct Policy {
 
 /// Decision of the policy, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum PolicyDecision {
     /// Apply the change, with the part of the policy that allows it.
     Apply(String),
     /// Hold the change for a person, with the reason.
@@ -150,7 +150,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Denied`], with the rule.
-    pub fn permit(&self, actor: &Actor, change: &WholeChange<'_>) -> Result<(), Denied> {
+    pub fn permit(&self, actor: &Actor, change: &SkillChange<'_>) -> Result<(), Denied> {
         let mut rules = self.layers.iter().flat_map(|layer| &layer.rules);
         if rule::is_of_a_whole_skill(change.action) && !rules.any(|rule| rule.names(change.action)) {
             return Ok(());
@@ -159,15 +159,15 @@ impl Policy {
         let (actions, states) = ([change.action], (change.before, change.after));
         let proposed = Proposed::new(change.skill.as_str(), (&actions, change.origin), states, &files, change.verdict);
         match self.decide(actor, &proposed) {
-            Decision::Apply(_) => Ok(()),
-            Decision::Hold(why) | Decision::Refuse(why) => {
+            PolicyDecision::Apply(_) => Ok(()),
+            PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => {
                 Err(Denied { skill: change.skill.clone(), action: change.action, why })
             }
         }
     }
 
     /// Decides about a change by an actor.
-    pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
+    pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> PolicyDecision {
         let mut strictest: Option<(Ruling, String)> = None;
         for part in parts(change) {
             for action in change.actions {
@@ -180,9 +180,9 @@ impl Policy {
             }
         }
         match strictest.unwrap_or((Ruling::Apply, "the change touches no files".to_owned())) {
-            (Ruling::Apply, why) => Decision::Apply(why),
-            (Ruling::Hold, why) => Decision::Hold(why),
-            (Ruling::Deny, why) => Decision::Refuse(why),
+            (Ruling::Apply, why) => PolicyDecision::Apply(why),
+            (Ruling::Hold, why) => PolicyDecision::Hold(why),
+            (Ruling::Deny, why) => PolicyDecision::Refuse(why),
         }
     }
 }
@@ -193,7 +193,7 @@ impl Layer {
     pub fn without_evolution() -> Self {
         let rule = Rule {
             decision: Ruling::Deny,
-            actor: Some(Who::agents()),
+            actor: Some(ActorFilter::agents()),
             actions: Vec::new(),
             changes: Vec::new(),
             origin: None,
@@ -208,12 +208,12 @@ impl Layer {
     fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<(Ruling, String)> {
         let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
         match (fitting, self.preset) {
-            (Some((at, rule)), _) => Some((rule.decision, self.told(at, rule, part))),
+            (Some((at, rule)), _) => Some((rule.decision, self.describe_rule(at, rule, part))),
             (None, preset) => preset.map(|preset| preset.rule(actor.kind, action, part, change)),
         }
     }
 
-    fn told(&self, at: usize, rule: &Rule, part: &Part<'_>) -> String {
+    fn describe_rule(&self, at: usize, rule: &Rule, part: &Part<'_>) -> String {
         let word = match rule.decision {
             Ruling::Apply => "applies",
             Ruling::Hold => "holds",

@@ -1,4 +1,4 @@
-//! [`Request`]: the parsed input of `skill_manage`.
+//! [`ChangeRequest`]: the parsed input of `skill_manage`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{Action, Evidence, EvidenceError};
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Request to change one skill by one or several edits, which become one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ChangeRequest {
     /// Name of the skill.
     pub skill: SkillName,
     /// Action recorded for the revision.
@@ -55,7 +55,7 @@ impl Notes {
     }
 }
 
-/// Reason why a text is not a [`Request`].
+/// Reason why a text is not a [`ChangeRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// The JSON does not have the documented form.
@@ -113,7 +113,7 @@ struct Fields {
     absorbed_into: Option<String>,
 }
 
-impl Request {
+impl ChangeRequest {
     /// Parses the JSON form, up to `limits.request_bytes`.
     ///
     /// # Errors
@@ -356,8 +356,8 @@ pub(crate) fn action_of(edit: &Edit) -> Action {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Result<Request, RequestError> {
-        Request::from_json(json.as_bytes(), &Limits::default())
+    fn parse(json: &str) -> Result<ChangeRequest, RequestError> {
+        ChangeRequest::from_json(json.as_bytes(), &Limits::default())
     }
 
     fn message(json: &str) -> String {
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn size_is_bounded_before_parsing() {
         let limits = Limits { request_bytes: 10, ..Limits::default() };
-        assert!(matches!(Request::from_json(b"[[[[[[[[[[[", &limits), Err(RequestError::TooLarge(_))));
+        assert!(matches!(ChangeRequest::from_json(b"[[[[[[[[[[[", &limits), Err(RequestError::TooLarge(_))));
         let flood = |field: &str, value: &str| {
             format!(r#"{{"name":"a","{field}":[{}{value}]}}"#, format!("{value},").repeat(20_000))
         };

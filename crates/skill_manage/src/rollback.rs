@@ -2,8 +2,8 @@
 //! of an edit.
 
 use library::{
-    Action, ActorKind, Content, FindError, FolderState, HandEdit, Library, NewRevision, Revision, RevisionSpec, Scope,
-    Snapshot, SnapshotError, Stamp, TakeOver, return_reason,
+    Action, ActorKind, Content, FindError, FolderState, HandEdit, HandEditMode, Library, NewRevision, Revision,
+    RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, return_reason,
 };
 use skill::{Bundle, SkillName};
 
@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     error::ManageError,
     manage::{builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
-    policy::Decision,
+    policy::PolicyDecision,
     report::Report,
     request::{Notes, RequestError},
     review,
@@ -64,7 +64,7 @@ fn attempt(
     if target.id == head.id {
         return restore_head(library, rollback, head, context, stamp);
     }
-    let take_over = if rollback.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
+    let take_over = if rollback.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
     let snapshot = library.snapshot(skill, stamp, take_over)?;
     let hand_edit = rollback.dry_run && is_unrecorded(library, &snapshot)?;
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, hand_edit)?;
@@ -115,8 +115,8 @@ fn check_kept_edit(
         is_return: false,
     };
     match context.policy.judge_edit(&context.actor, &edit) {
-        Decision::Apply(_) => Ok(()),
-        Decision::Hold(why) | Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+        PolicyDecision::Apply(_) => Ok(()),
+        PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("revision {} of {skill} is an edit that only a person can restore: {why}", target.number),
             hint: format!("a person can restore it in a terminal: skillhub rollback {skill} {}", target.number),
         }),

@@ -1,4 +1,4 @@
-//! Tests of the tool on real libraries. [`Place`] is a library and a home in a temporary folder.
+//! Tests of the tool on real libraries. [`Fixture`] is a library and a home in a temporary folder.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
@@ -27,22 +27,23 @@ use serde_json::{Value, json};
 use skill::{Bundle, File, Limits, SkillName, SkillPath, failure::Fails};
 
 use crate::{
-    Context, Elsewhere, Layer, ManageError, Notes, Policy, Preset, Report, Request, Rollback, Status, manage, roll_back,
+    ChangeRequest, Context, Layer, ManageError, Notes, Policy, Preset, Report, Rollback, ShadowedSkill, Status, manage,
+    roll_back,
 };
 
 /// Script without scanner findings.
 const SCRIPT: &str = "#!/bin/sh\necho one\necho two\n";
 
 /// Library with its home and the current actor.
-struct Place {
+struct Fixture {
     temp: tempfile::TempDir,
     library: Library,
     actor: Actor,
     policy: Preset,
-    elsewhere: Vec<Elsewhere>,
+    elsewhere: Vec<ShadowedSkill>,
 }
 
-impl Place {
+impl Fixture {
     /// Creates an empty library.
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
@@ -82,7 +83,7 @@ impl Place {
     }
 
     fn manage_under(&mut self, policy: Policy, request: Value) -> Result<Report, ManageError> {
-        let request = Request::from_json(request.to_string().as_bytes(), &Limits::default())?;
+        let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default())?;
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
         let context = Context { actor, time: time(), policy, elsewhere: &|| elsewhere.clone() };
         manage(&mut self.library, &request, &context)

@@ -1,4 +1,4 @@
-//! [`try_out`]: a trial of a revision with a share of the runs.
+//! [`start_trial`]: a trial of a revision with a share of the runs.
 //!
 //! The revision on trial is an ordinary revision of the history. It is followed by a revision that restores the
 //! previous files, so that the head and the skill's folder do not change. Both are made in one commit.
@@ -38,7 +38,7 @@ pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Sta
 }
 
 /// Trial that starts with the commit of its candidate.
-pub(crate) struct Planned {
+pub(crate) struct PlannedTrial {
     skill: SkillName,
     terms: TrialTerms,
     base: RevisionId,
@@ -49,7 +49,7 @@ pub(crate) struct Planned {
     reviewer: Stamp,
 }
 
-impl Planned {
+impl PlannedTrial {
     /// Prepares the trial of an accepted change, if it has trial terms.
     pub fn of(library: &Library, change: &Change<'_>, cleared: Option<&Cleared>) -> Result<Option<Self>, ManageError> {
         let Some((accepted, terms)) = change.accepted.as_ref().and_then(|it| Some((it, it.trial?))) else {
@@ -156,7 +156,7 @@ fn not_restorable(skill: &SkillName, blocked: &scan::Blocked) -> ManageError {
 /// # Errors
 /// The revision does not exist, equals the head or was blocked, a trial is already running, or the library cannot be
 /// written.
-pub fn try_out(
+pub fn start_trial(
     library: &Library,
     skill: &SkillName,
     revision: &str,

@@ -45,7 +45,7 @@ enum Phase {
 
 /// The slot of an open connection, freed on drop.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     client: Option<IpAddr>,
@@ -59,7 +59,7 @@ impl Connections {
     }
 
     /// Reserves a slot for a new connection; `None` if too many are busy. Without `client`, only the total is limited.
-    pub fn admit(self: &Arc<Self>, client: Option<IpAddr>) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, client: Option<IpAddr>) -> Option<ConnectionSlot> {
         let mut open = self.open();
         let is_of_client = |one: &Connection| client.is_some() && one.client == client;
         open.make_room(self.most_of_client, is_of_client)?;
@@ -67,7 +67,7 @@ impl Connections {
         let (number, close) = (open.next, Arc::new(Notify::new()));
         open.next += 1;
         open.by_number.insert(number, Connection { client, phase: Phase::New, close: Arc::clone(&close) });
-        Some(Place { connections: Arc::clone(self), number, client, close })
+        Some(ConnectionSlot { connections: Arc::clone(self), number, client, close })
     }
 
     /// Closes the oldest idle connection, if there is one.
@@ -113,9 +113,9 @@ impl Open {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Waits until this connection should close.
-    pub async fn asked_to_close(&self) {
+    pub async fn wait_for_close(&self) {
         self.close.notified().await;
     }
 
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.open().by_number.remove(&self.number);
     }
@@ -150,7 +150,7 @@ impl Drop for Place {
 
 /// Guard for a request in progress. Dropping it marks the connection as answered.
 #[derive(Debug)]
-pub struct Busy(Arc<Place>);
+pub struct Busy(Arc<ConnectionSlot>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
@@ -164,8 +164,8 @@ mod tests {
 
     use super::*;
 
-    async fn is_to_close(place: &Place) -> bool {
-        let mut asked = pin!(place.asked_to_close());
+    async fn is_to_close(place: &ConnectionSlot) -> bool {
+        let mut asked = pin!(place.wait_for_close());
         std::future::poll_fn(|context| Poll::Ready(asked.as_mut().poll(context).is_ready())).await
     }
 
@@ -191,7 +191,7 @@ mod tests {
     async fn answered_connections_close_and_busy_ones_stay() {
         let connections = Connections::new(4, 4);
         let places: Vec<_> = (0..4).map(|_| Arc::new(connections.admit(None).unwrap())).collect();
-        let mut busy: Vec<_> = places.iter().map(Place::busy).collect();
+        let mut busy: Vec<_> = places.iter().map(ConnectionSlot::busy).collect();
         assert!(connections.admit(None).is_none(), "all are busy");
         drop(busy.remove(2));
         let last = Arc::new(connections.admit(None).unwrap());
@@ -208,7 +208,7 @@ mod tests {
     async fn one_client_leaves_room_for_others() {
         let connections = Connections::new(8, 4);
         let places: Vec<_> = (0..4).map(|_| Arc::new(connections.admit(address(1)).unwrap())).collect();
-        let _busy: Vec<_> = places.iter().map(Place::busy).collect();
+        let _busy: Vec<_> = places.iter().map(ConnectionSlot::busy).collect();
         assert!(connections.admit(address(1)).is_none());
         let others: Vec<_> = (0..4).map(|_| connections.admit(address(2)).unwrap()).collect();
         assert!(connections.admit(address(2)).is_some() && is_to_close(&others[0]).await);

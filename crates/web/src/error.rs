@@ -89,13 +89,13 @@ impl ApiError {
 
     /// Converts an error that describes itself.
     pub fn of(error: &impl Fails) -> Self {
-        Self::told(error.failure(), error.to_string(), error.details())
+        Self::from_failure(error.failure(), error.to_string(), error.details())
     }
 
     /// Converts a failure, its message and its details.
     /// Failures that are not the caller's fault become a 500 whose message is only logged.
     #[must_use]
-    pub fn told(failure: Failure, message: String, details: Value) -> Self {
+    pub fn from_failure(failure: Failure, message: String, details: Value) -> Self {
         let Failure { kind, code, hint } = failure;
         let status = match kind {
             FailureKind::Failed | FailureKind::Unreachable | FailureKind::Interrupted => {
@@ -128,7 +128,7 @@ impl IntoResponse for ApiError {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(after));
         }
         if let Some(Value::String(why)) = log {
-            response.extensions_mut().insert(Why(why));
+            response.extensions_mut().insert(ErrorCause(why));
         }
         response
     }
@@ -136,11 +136,11 @@ impl IntoResponse for ApiError {
 
 /// The cause of a server error, for the access log; the response itself omits it.
 #[derive(Debug, Clone)]
-pub struct Why(pub String);
+pub struct ErrorCause(pub String);
 
 impl From<ops::Refusal> for ApiError {
     fn from(refusal: ops::Refusal) -> Self {
-        Self::told(refusal.failure, refusal.message, *refusal.details)
+        Self::from_failure(refusal.failure, refusal.message, *refusal.details)
     }
 }
 

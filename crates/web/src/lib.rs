@@ -1,6 +1,6 @@
 //! Building blocks of skillhub's HTTP servers: the marketplace and the gateway to a library.
 //!
-//! - [`until_asked_to_end`] serves connections within [`ServerLimits`].
+//! - [`serve_until_signal`] serves connections within [`ServerLimits`].
 //! - [`guard`] checks a request before a handler sees it; [`Client`] is its sender, behind [`TrustedProxies`].
 //! - [`ApiError`] is a failure as a document for programs, and [`pages`] has the HTML for people.
 
@@ -19,10 +19,10 @@ mod serve;
 
 pub use bearer::{Token, TokenError, bearer};
 pub use blocking::on_thread;
-pub use error::{ApiError, ErrorBody, ErrorDocument, Why};
+pub use error::{ApiError, ErrorBody, ErrorCause, ErrorDocument};
 pub use extract::Parameters;
 pub use limits::ServerLimits;
 pub use pages::shown_bytes;
 pub use proxies::{AddressBlock, AddressBlockError, Client, TrustedProxies};
 pub use random::random;
-pub use serve::{ServeError, runtime, until_asked_to_end};
+pub use serve::{ServeError, runtime, serve_until_signal};

@@ -30,7 +30,7 @@ mod visible;
 pub use about::{file_list, lead, readme};
 pub use answer::Refusal;
 pub use capabilities::{added, added_in_short, capabilities};
-pub use compared::{Compared, Wanted};
+pub use compared::{CompareOptions, Compared};
 pub use findings::findings;
 pub use judgements::{Judgement, Judgements};
 pub use layout::{Content, Frame, POLICY, search_field};
@@ -47,11 +47,11 @@ use skill::{Bundle, File, SkillPath};
 /// In order: its text as Markdown, its listing, and its diff in the split and the unified view.
 #[must_use]
 pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
-    let (texts, place) = (&ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
+    let (texts, place) = (&ENGLISH, prose::LinkResolver { files: String::new(), folder: "", has: &|_| true });
     let file = old.get(path);
     let text = file.and_then(File::text).unwrap_or_default();
     let differs = |view: &str| {
-        let wanted = Wanted { view: view.to_owned(), ..Wanted::default() };
+        let wanted = CompareOptions { view: view.to_owned(), ..CompareOptions::default() };
         Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
     };
     let nothing = html! {};

@@ -1,4 +1,4 @@
-//! The accept loop, its connections, and graceful shutdown ([`until_asked_to_end`]).
+//! The accept loop, its connections, and graceful shutdown ([`serve_until_signal`]).
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use tokio::{
 use tower::ServiceExt;
 
 use crate::{
-    connections::{Connections, Place},
+    connections::{ConnectionSlot, Connections},
     descriptors,
     limits::ServerLimits,
     proxies::TrustedProxies,
@@ -63,7 +63,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 ///
 /// # Errors
 /// [`ServeError`]
-pub async fn until_asked_to_end(
+pub async fn serve_until_signal(
     address: SocketAddr,
     app: Router,
     (limits, proxies): (&ServerLimits, &TrustedProxies),
@@ -123,7 +123,7 @@ async fn connected(
     peer: SocketAddr,
     app: Router,
     limits: ServerLimits,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
     mut ending: watch::Receiver<()>,
 ) {
     let of_requests = Arc::clone(&place);
@@ -145,7 +145,7 @@ async fn connected(
             connection.as_mut().graceful_shutdown();
             let _client_gone = connection.await;
         }
-        () = place.asked_to_close() => if place.is_in_use() {
+        () = place.wait_for_close() => if place.is_in_use() {
             connection.as_mut().graceful_shutdown();
             let _answered_or_too_slow = tokio::time::timeout(limits.shutdown_time, connection).await;
         }

@@ -9,7 +9,7 @@ use evolve::{
 };
 use registry_index::{Entry, OwnerFile};
 use skill::{Limits, archive};
-use skill_manage::Request;
+use skill_manage::ChangeRequest;
 
 use super::skill;
 
@@ -72,7 +72,7 @@ pub(super) fn edit_toml_settings(text: &str) {
 }
 
 fn edit_settings(host: &str, text: &str) {
-    let (file, entry) = (Path::new("a"), mcp::hosts::Entry { command: "skillhub".to_owned(), args: Vec::new() });
+    let (file, entry) = (Path::new("a"), mcp::hosts::ServerEntry { command: "skillhub".to_owned(), args: Vec::new() });
     let host = mcp::hosts::Host::find(host).expect("a host");
     if let Ok(written) = host.written(file, text, &entry) {
         assert!(host.removed(file, &written).is_ok());
@@ -87,5 +87,5 @@ pub(super) fn read_transcript(text: &str) {
 }
 
 pub(super) fn read_request(text: &str) {
-    let _either_way = Request::from_json(text.as_bytes(), &Limits::default());
+    let _either_way = ChangeRequest::from_json(text.as_bytes(), &Limits::default());
 }

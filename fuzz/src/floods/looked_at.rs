@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent::{Builtin, Catalogue, Places};
+use agent::{Builtin, Catalogue, SkillLocations};
 use compose::{Approval, Bounds, Native, NativeSettings, ToolHost};
 use library::Home;
 use registry_index::Entry;
@@ -46,7 +46,7 @@ pub(super) fn search(text: &str) {
     let md = |name: &SkillName| format!("---\nname: {name}\ndescription: {written}\n---\n");
     let files = |name: &SkillName| skill(&[("SKILL.md", &md(name))]).unwrap_or_default();
     let builtins = names.iter().map(|name| Builtin { name: name.clone(), files: files(name), qualified: None });
-    let places = Places {
+    let places = SkillLocations {
         home: Home::unchecked("/nowhere"),
         storage: "git".to_owned(),
         libraries: Vec::new(),

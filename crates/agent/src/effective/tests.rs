@@ -15,7 +15,7 @@ use skill::{Bundle, File, Limits, SkillPath};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{host::Surroundings, places::Places};
+use crate::{host::HostEnvironment, skill_locations::SkillLocations};
 
 /// Home with a project, and the skill `pdf` at revision 2 in the project's library.
 struct Layout {
@@ -74,7 +74,7 @@ impl Layout {
 
     fn view_with(&self, agent: &str, config: &str, follows_links: bool) -> AgentView {
         let (project, home) = (self.project(), self.home());
-        let places = Places {
+        let places = SkillLocations {
             home: Home::at(home.join(".skillhub")).unwrap(),
             storage: "git".to_owned(),
             libraries: vec![
@@ -85,7 +85,7 @@ impl Layout {
             project: Some(project.clone()),
             inner: false,
         };
-        let around = Surroundings { project: Some(&project), cwd: &project, user_home: &home, variable: &|_| None };
+        let around = HostEnvironment { project: Some(&project), cwd: &project, user_home: &home, variable: &|_| None };
         let host = Host { follows_links, ..Host::of(find_agent(agent).unwrap(), &around) };
         let settings = Settings::of(&toml::from_str(config).unwrap()).unwrap();
         let catalogue = Catalogue::collect(&places, Vec::new()).unwrap();
@@ -156,22 +156,22 @@ fn hidden_skill_still_read_is_detected() {
     let layout = Layout::new();
     let denied = "[[permissions]]\nskill = 'pdf'\ndecision = 'deny'\n";
     let codex = layout.view_with("codex", denied, true);
-    assert_eq!(codex.sight, Sight::Denied);
+    assert_eq!(codex.sight, Visibility::Denied);
     assert!(codex.is_hidden_but_read() && !codex.differs());
     let claude = layout.view_with("claude-code", denied, true);
     assert!(!claude.is_hidden_but_read() && !claude.lacks());
     layout.put(&layout.project().join(".claude/skills"), "mine");
     assert!(!layout.view_with("claude-code", denied, true).differs(), "nothing of it was to be seen");
     let listed = layout.view_with("codex", "[agents.codex]\nskills = ['other']\n", true);
-    assert_eq!(listed.sight, Sight::NotOnList);
+    assert_eq!(listed.sight, Visibility::NotOnList);
     let asked = layout.view_with("codex", "[[permissions]]\nskill = 'pdf'\ndecision = 'ask'\n", true);
-    assert_eq!((asked.sight, asked.reads), (Sight::Asked, Reads::Served));
+    assert_eq!((asked.sight, asked.reads), (Visibility::Asked, Reads::Served));
 }
 
 #[test]
 fn equal_copies_are_not_shadowed() {
     let layout = Layout::new();
-    let places = |other: PathBuf| Places {
+    let places = |other: PathBuf| SkillLocations {
         home: Home::at(layout.home().join(".skillhub")).unwrap(),
         storage: "git".to_owned(),
         libraries: vec![(layout.project().join(".agents/skills"), Scope::Project)],

@@ -2,9 +2,9 @@
 
 use library::Scope;
 
-use super::{Form, Look, Tree};
+use super::{Form, ListOptions, Tree};
 use crate::{
-    listed::Listed,
+    listed_skill::ListedSkill,
     safe_text::{escape, one_line},
 };
 
@@ -37,7 +37,7 @@ const REMINDERS: &str = "<critical_reminders>
 ";
 
 /// Formats the section and the reminders.
-fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
+fn write(skills: &[&ListedSkill], _left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let items: String = skills.iter().map(|listed| item(listed, look)).collect();
     let root = escape(TREE.root(look.container_path));
     format!(
@@ -46,7 +46,7 @@ fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     )
 }
 
-fn item(listed: &Listed, look: Look<'_>) -> String {
+fn item(listed: &ListedSkill, look: ListOptions<'_>) -> String {
     let label = match listed.scope {
         Scope::Builtin => " [built-in]",
         Scope::Project | Scope::User if listed.found_elsewhere => "",
@@ -68,9 +68,13 @@ mod tests {
     // DF3
     #[test]
     fn skills_show_label_and_container_path() {
-        let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
-        let builtin = Listed::told("c", "C.");
-        let text = prompt(&[&user, &builtin], &[], Look { container_path: Some("/mnt/x/"), ..Look::of(DEERFLOW) });
+        let user = ListedSkill::described("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
+        let builtin = ListedSkill::described("c", "C.");
+        let text = prompt(
+            &[&user, &builtin],
+            &[],
+            ListOptions { container_path: Some("/mnt/x/"), ..ListOptions::of(DEERFLOW) },
+        );
         for part in [
             "B. [custom, editable]</description>\n<location>/mnt/x/custom/b/SKILL.md</location>",
             "C. [built-in]</description>\n<location>/mnt/x/public/c/SKILL.md</location>",

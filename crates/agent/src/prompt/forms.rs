@@ -1,8 +1,8 @@
 //! List of the standard, and the list of names alone.
 
-use super::Look;
+use super::ListOptions;
 use crate::{
-    listed::Listed,
+    listed_skill::ListedSkill,
     safe_text::{escape, one_line},
 };
 
@@ -10,7 +10,7 @@ use crate::{
 const ABOUT_BYTES: usize = 400;
 
 /// Formats the standard's list.
-pub(super) fn xml(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
+pub(super) fn xml(skills: &[&ListedSkill], _left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let mut text = String::with_capacity(skills.len() * ABOUT_BYTES);
     text.push_str("<available_skills>\n");
     for listed in skills {
@@ -31,7 +31,7 @@ pub(super) fn xml(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> 
 }
 
 /// Formats the list of names alone.
-pub(super) fn names(skills: &[&Listed], left_out: &[&Listed], _look: Look<'_>) -> String {
+pub(super) fn names(skills: &[&ListedSkill], left_out: &[&ListedSkill], _look: ListOptions<'_>) -> String {
     if skills.is_empty() {
         let none =
             if left_out.is_empty() { "No skills are available" } else { "The list of skills is too long to show" };
@@ -49,7 +49,7 @@ pub(super) fn names(skills: &[&Listed], left_out: &[&Listed], _look: Look<'_>) -
 mod tests {
     use std::path::Path;
 
-    use super::super::{FORMS, Form, Look, prompt};
+    use super::super::{FORMS, Form, ListOptions, prompt};
     use super::*;
     use crate::safe_text::begins_frame;
 
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn hostile_description_stays_in_its_element() {
         for description in HOSTILE {
-            let listed = Listed::told("plain", description);
-            let harmless = Listed::told("plain", "x");
+            let listed = ListedSkill::described("plain", description);
+            let harmless = ListedSkill::described("plain", "x");
             for form in FORMS.iter().map(|form| form.name) {
-                let look = Look::of(Form::named(form).unwrap());
+                let look = ListOptions::of(Form::named(form).unwrap());
                 let (text, expected) = (prompt(&[&listed], &[], look), prompt(&[&harmless], &[], look));
                 let frames = |text: &str| text.match_indices('<').filter(|(at, _)| begins_frame(&text[*at..])).count();
                 assert_eq!(frames(&text), frames(&expected), "{form}: {text}");
@@ -87,14 +87,14 @@ mod tests {
 
     #[test]
     fn builtin_skill_has_file_or_resource() {
-        let builtin = Listed::told("c", "C.");
-        for look in FORMS.iter().copied().map(Look::of).filter(|look| look.form.tree.is_none()) {
+        let builtin = ListedSkill::described("c", "C.");
+        for look in FORMS.iter().copied().map(ListOptions::of).filter(|look| look.form.tree.is_none()) {
             let text = prompt(&[&builtin], &[], look);
             if text.contains("skill://skillhub/c") {
-                let text = prompt(&[&builtin], &[], Look { builtin: Some(Path::new("/h/builtin")), ..look });
+                let text = prompt(&[&builtin], &[], ListOptions { builtin: Some(Path::new("/h/builtin")), ..look });
                 assert!(text.contains("/h/builtin/c") && !text.contains("skill://"), "{text}");
             }
         }
-        assert!(prompt(&[&builtin], &[], Look::of(Form::XML)).contains("skill://skillhub/c/SKILL.md"));
+        assert!(prompt(&[&builtin], &[], ListOptions::of(Form::XML)).contains("skill://skillhub/c/SKILL.md"));
     }
 }

@@ -1,8 +1,8 @@
 //! Description of a tool named `skill`, in the format of OpenCode.
 
-use super::{Form, Look};
+use super::{Form, ListOptions};
 use crate::{
-    listed::Listed,
+    listed_skill::ListedSkill,
     safe_text::{escape, one_line},
 };
 
@@ -10,7 +10,7 @@ use crate::{
 pub(super) const OPENCODE: Form =
     Form { name: "opencode", about: "Description of a tool named `skill`", write, ..Form::XML };
 
-fn write(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
+fn write(skills: &[&ListedSkill], left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     if skills.is_empty() && left_out.is_empty() {
         return "Open a skill by its name. No skills are available.\n".to_owned();
     }

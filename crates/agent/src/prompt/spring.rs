@@ -2,8 +2,8 @@
 
 use library::Scope;
 
-use super::{Form, Look};
-use crate::{listed::Listed, safe_text::told};
+use super::{Form, ListOptions};
+use crate::{listed_skill::ListedSkill, safe_text::single_line};
 
 /// Skills of the user, of the project and of the program in separate lists, with instructions for reading them.
 pub(super) const MARKDOWN: Form =
@@ -66,7 +66,7 @@ When in doubt, check for a matching skill before you start.
 ";
 
 /// Formats the section of all scopes.
-fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
+fn write(skills: &[&ListedSkill], _left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let mut text = String::from(OPENING);
     for (scope, title) in [(Scope::User, "User"), (Scope::Project, "Project"), (Scope::Builtin, "Built-in")] {
         let of_scope = skills.iter().filter(|listed| listed.scope == scope);
@@ -78,9 +78,9 @@ fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     text + USE
 }
 
-fn item(listed: &Listed, look: Look<'_>) -> String {
-    let (name, description) = (told(listed.name.as_str()), told(&listed.description));
-    let folder = told(&look.folder(listed)).replace('`', "'");
+fn item(listed: &ListedSkill, look: ListOptions<'_>) -> String {
+    let (name, description) = (single_line(listed.name.as_str()), single_line(&listed.description));
+    let folder = single_line(&look.folder(listed)).replace('`', "'");
     format!(
         "- **{name}**: {description}  → Its other files are in `{folder}`; prefix the paths that it mentions with this \
          folder.\n"
@@ -97,10 +97,10 @@ mod tests {
     // SA4
     #[test]
     fn scopes_are_grouped_and_omissions_named() {
-        let project = Listed::told("a", "A's & B's.").in_scope(Scope::Project, "/p/.agents/skills/a");
-        let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
-        let (builtin, more) = (Listed::told("c", "C."), Listed::told("d", "D."));
-        let look = Look { evolution: true, builtin: Some(Path::new("/h/builtin")), ..Look::of(MARKDOWN) };
+        let project = ListedSkill::described("a", "A's & B's.").in_scope(Scope::Project, "/p/.agents/skills/a");
+        let user = ListedSkill::described("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
+        let (builtin, more) = (ListedSkill::described("c", "C."), ListedSkill::described("d", "D."));
+        let look = ListOptions { evolution: true, builtin: Some(Path::new("/h/builtin")), ..ListOptions::of(MARKDOWN) };
         let text = prompt(&[&project, &user, &builtin], &[&more], look);
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(place("**User Skills:**\n- **b**: B.") < place("**Project Skills:**\n- **a**: A's & B's."), "{text}");

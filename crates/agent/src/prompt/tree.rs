@@ -4,7 +4,7 @@ use std::path::Path;
 
 use library::Scope;
 
-use crate::listed::Listed;
+use crate::listed_skill::ListedSkill;
 
 /// Folders of skills in a container, for read-only and for writable skills.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ impl Tree {
     }
 
     /// Returns the folder of one skill.
-    pub fn folder(&self, container_path: Option<&str>, listed: &Listed) -> String {
+    pub fn folder(&self, container_path: Option<&str>, listed: &ListedSkill) -> String {
         let category = if listed.scope == Scope::Builtin { self.public } else { self.custom };
         let group = listed.group.as_ref().map(|group| format!("{group}/")).unwrap_or_default();
         format!("{}/{category}/{group}{}", self.root(container_path), listed.name)

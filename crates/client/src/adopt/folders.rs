@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use library::folder;
 
 use crate::{
-    found::skill_md_of,
+    discovery::skill_md_of,
     unmanaged::{children, links},
 };
 

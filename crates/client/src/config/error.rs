@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use library::PlaceError;
+use library::PathAccessError;
 use skill::OwnerError;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -59,7 +59,7 @@ pub enum ConfigError {
     Scan(#[from] scan::SettingsError),
     /// The folder of the home is unusable.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] PathAccessError),
     /// Reading the file failed.
     #[error("cannot read {}: {source}", path.display())]
     Io {

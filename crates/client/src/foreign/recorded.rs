@@ -35,7 +35,7 @@ impl Recorded {
     }
 
     /// Returns the text that an origin stores in place of a digest when the release's files are unknown.
-    pub fn in_place_of_digest(&self) -> String {
+    pub fn digest_placeholder(&self) -> String {
         match self {
             Self::None => "unknown".to_owned(),
             Self::Content(digits) => format!("npx-skills:{digits}"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, Planned, plan};
+use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, PlannedSkill, plan};
 use crate::{
     accept::{self, BlockedSkill},
     lock_file::{LockFile, LockedWaiver},
@@ -14,7 +14,7 @@ impl Batch {
         let of_turn = |turn: usize| self.settled.iter().find(|(other, _)| *other == turn).map(|(_, result)| result);
         let asked = self.blocked.iter().filter_map(|(turn, candidate)| match of_turn(*turn)?.error.as_ref()? {
             InstallError::Blocked(blocked) => {
-                Some((*turn, BlockedSkill { name: &candidate.name, blocked, told: told(lock, candidate) }))
+                Some((*turn, BlockedSkill { name: &candidate.name, blocked, told: listed_waivers(lock, candidate) }))
             }
             _ => None,
         });
@@ -26,13 +26,13 @@ impl Batch {
         for (turn, candidate) in &self.blocked {
             let of_turn = self.settled.iter_mut().filter(|(other, _)| other == turn);
             of_turn.for_each(|(_, result)| {
-                result.warnings.extend(told(lock, candidate).iter().map(LockedWaiver::not_ours))
+                result.warnings.extend(listed_waivers(lock, candidate).iter().map(LockedWaiver::not_ours))
             });
         }
     }
 
     /// Replaces the settled result of a sequence number with a new plan or error.
-    fn settle_again(&mut self, turn: usize, planned: Result<Planned, InstallError>) {
+    fn settle_again(&mut self, turn: usize, planned: Result<PlannedSkill, InstallError>) {
         let Some(at) = self.settled.iter().position(|(other, _)| *other == turn) else { return };
         let (_, before) = self.settled.swap_remove(at);
         match planned {
@@ -75,7 +75,7 @@ impl Installer<'_> {
 }
 
 /// Returns the waivers that the lock file lists for a skill.
-fn told<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
+fn listed_waivers<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
     lock.get(&candidate.origin.name).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
 }
 

@@ -33,12 +33,12 @@ pub(crate) struct Candidate {
     /// Files of the installed release, if they are needed for a merge.
     pub base: Option<Bundle>,
     /// Existing folder of another tool, if it is being imported.
-    pub taken: Option<Taken>,
+    pub taken: Option<ImportedFolder>,
 }
 
 /// A folder that another tool installed and that is being imported.
 #[derive(Debug, Clone)]
-pub(crate) struct Taken {
+pub(crate) struct ImportedFolder {
     /// Lock file that lists the folder.
     pub named_in: PathBuf,
     /// Files of the folder, which may have been changed since they were installed.

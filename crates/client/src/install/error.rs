@@ -14,7 +14,7 @@ use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveE
 use thiserror::Error;
 
 use crate::{
-    agent_folders::AgentError, cache::CacheError, failure::details, found::PickError, git_source::GitError,
+    agent_folders::AgentError, cache::CacheError, discovery::PickError, failure::details, git_source::GitError,
     http::HttpError, lock_file::LockFileError, requires::Unsolved, resolve::ResolveError, spec::SpecError,
 };
 

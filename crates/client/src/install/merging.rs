@@ -15,7 +15,7 @@ use super::{
     InstallError, InstallStatus, Outcomes,
     candidate::Candidate,
     evidence::{Sides, evidence},
-    planned::{Planned, Proposing, Step, check_usable},
+    planned::{PlannedChange, PlannedSkill, Proposing, check_usable},
 };
 
 /// Resolution of conflicts between the library's changes and the new release.
@@ -36,7 +36,7 @@ pub(super) fn merge_release(
     mut candidate: Candidate,
     snapshot: Snapshot,
     (choice, stamp, outcomes): (Choice, &Stamp, &Outcomes<'_>),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     let ours = snapshot.bundle.clone();
     if candidate.base.is_none() {
         let warning = "the installed release is no longer available as a merge base, so each difference from the new \
@@ -73,7 +73,7 @@ fn take(
     snapshot: Snapshot,
     (cleared, theirs): (Cleared, Cleared),
     (conflicts, stamp): (Vec<Conflict>, &Stamp),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     let upstream = Upstream { files: theirs, origin: candidate.origin.clone() };
     let content = Content::Cleared(cleared.clone());
     let revision =
@@ -83,9 +83,9 @@ fn take(
         base: snapshot.base.as_ref().map(|base| base.id.clone()),
         revisions: vec![revision.with_origin(Some(candidate.origin.clone()))],
     };
-    let proposals = overtaken(library, &candidate, "the release was merged in", stamp)?;
-    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
-    Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
+    let proposals = close_superseded(library, &candidate, "the release was merged in", stamp)?;
+    let step = PlannedChange::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
+    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
 }
 
 /// Plans a proposal with both sides of the merge. The skill itself does not change.
@@ -95,7 +95,7 @@ fn propose(
     snapshot: Snapshot,
     (files, theirs): (Bundle, Cleared),
     (conflicts, stamp, outcomes): (Vec<Conflict>, &Stamp, &Outcomes<'_>),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     let before = snapshot.bundle.clone();
     let cleared = library.clear(&candidate.name, before.clone(), snapshot.baseline())??;
     let base = snapshot.base.as_ref();
@@ -110,8 +110,8 @@ fn propose(
             Proposing { id, changes: ended.into_iter().chain([new]).collect() }
         }
     };
-    let step = Step::Propose { proposing: Some(proposing), files };
-    Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, before), step) })
+    let step = PlannedChange::Propose { proposing: Some(proposing), files };
+    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, (snapshot.base, before), step) })
 }
 
 fn proposal(
@@ -184,7 +184,7 @@ fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
 }
 
 /// Closes the open proposal of a release that no longer needs a decision.
-pub(super) fn overtaken(
+pub(super) fn close_superseded(
     library: &Library,
     candidate: &Candidate,
     note: &str,

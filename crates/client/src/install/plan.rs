@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use library::{
-    Action, Commit, Content, FolderState, Library, NewRevision, Origin, Permit, Revision, SnapshotError, Stamp,
-    TakeOver, WholeChange,
+    Action, Commit, Content, FolderState, HandEditMode, Library, NewRevision, Origin, Permit, Revision, SkillChange,
+    SnapshotError, Stamp,
 };
 use scan::{Baseline, Cleared, Reports};
 use skill::Bundle;
@@ -12,9 +12,9 @@ use skill::Bundle;
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus, Outcomes,
     candidate::Candidate,
-    merging::{merge_release, overtaken},
-    place::stands,
-    planned::{Planned, Step, check_usable},
+    linking::path_exists,
+    merging::{close_superseded, merge_release},
+    planned::{PlannedChange, PlannedSkill, check_usable},
 };
 
 /// Plans an installation, or returns the reason why it is impossible. A hand edit is committed first, unless the skill
@@ -25,15 +25,18 @@ pub(super) fn plan(
     reports: &dyn Reports,
     request: &InstallRequest,
     (stamp, permit, outcomes): (&Stamp, &Permit<'_>, &Outcomes<'_>),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     check_usable(&candidate.origin.name, &candidate.name, &candidate.bundle)?;
     let name = candidate.name.clone();
     let pinned = library.check_pinned(&name, &stamp.actor);
     let head = library.head(&name)?;
     let planned = match head {
         Some(head) if !head.tombstone => {
-            let take_over =
-                if request.dry_run || request.frozen || pinned.is_err() { TakeOver::Pretend } else { TakeOver::Commit };
+            let take_over = if request.dry_run || request.frozen || pinned.is_err() {
+                HandEditMode::DryRun
+            } else {
+                HandEditMode::Commit
+            };
             over_installed(library, candidate, reports, (head, take_over), (request.evolved, stamp, outcomes))
         }
         gone => fresh(library, candidate, reports, (gone, stamp)),
@@ -44,14 +47,14 @@ pub(super) fn plan(
     if planned.step.changes() {
         pinned?;
     }
-    if let Step::Commit { commit: Some(commit), .. } = &planned.step {
+    if let PlannedChange::Commit { commit: Some(commit), .. } = &planned.step {
         permit(&whole_change(&planned, commit))?;
     }
     Ok(planned)
 }
 
-fn whole_change<'a>(planned: &'a Planned, commit: &Commit) -> WholeChange<'a> {
-    WholeChange {
+fn whole_change<'a>(planned: &'a PlannedSkill, commit: &Commit) -> SkillChange<'a> {
+    SkillChange {
         skill: &planned.candidate.name,
         action: commit.revisions.first().map_or(Action::Install, |revision| revision.action),
         origin: Some(&planned.candidate.origin),
@@ -67,7 +70,7 @@ fn fresh(
     mut candidate: Candidate,
     reports: &dyn Reports,
     (tombstone, stamp): (Option<Revision>, &Stamp),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     let state = library.folder_state_to_write(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let name = candidate.name.clone();
@@ -94,9 +97,9 @@ fn fresh(
     }
     let base = tombstone.map(|tombstone| tombstone.id);
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
-    let step = Step::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
+    let step = PlannedChange::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
     let before = Bundle::default();
-    Ok(Planned { in_place, ..Planned::new(candidate, shown, (None, before), step) })
+    Ok(PlannedSkill { in_place, ..PlannedSkill::new(candidate, shown, (None, before), step) })
 }
 
 /// Returns whether the folder is free or already has the content to be installed.
@@ -150,7 +153,7 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
 }
 
 /// Checks that agents will see the content that the lock file lists.
-fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
+fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
     let Some(locked) = &planned.candidate.locked else { return Ok(()) };
     let wanted = if locked.content.is_empty() { &locked.digest } else { &locked.content };
     let found = planned.cleared.digest().to_string();
@@ -166,17 +169,17 @@ fn over_installed(
     library: &mut Library,
     mut candidate: Candidate,
     reports: &dyn Reports,
-    (head, take_over): (Revision, TakeOver),
+    (head, take_over): (Revision, HandEditMode),
     (evolved, stamp, outcomes): (Evolved, &Stamp, &Outcomes<'_>),
-) -> Result<Planned, InstallError> {
+) -> Result<PlannedSkill, InstallError> {
     let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
         return Err(exists(&candidate, head.origin.as_ref()));
     };
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
     // Reading the folder state is expensive, so it is done only if the folder is missing.
-    let is_missing =
-        !stands(&library.path().join(name.as_str())) && matches!(library.folder_state(&name)?, FolderState::Missing);
+    let is_missing = !path_exists(&library.path().join(name.as_str()))
+        && matches!(library.folder_state(&name)?, FolderState::Missing);
     if is_missing {
         candidate.warnings.push("its folder was missing and was restored".to_owned());
     }
@@ -184,7 +187,7 @@ fn over_installed(
     let is_same = snapshot.bundle.digest() == candidate.bundle.digest();
     let before = if is_same { candidate.bundle.clone() } else { snapshot.bundle.clone() };
     let (base, found) = (snapshot.base.clone(), before.digest().to_string());
-    let commit = |revision: NewRevision, status| Step::Commit {
+    let commit = |revision: NewRevision, status| PlannedChange::Commit {
         commit: Some(Commit {
             skill: name.clone(),
             base: base.as_ref().map(|base| base.id.clone()),
@@ -198,13 +201,13 @@ fn over_installed(
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
             true => commit(again(), InstallStatus::Installed),
-            false => Step::Nothing(InstallStatus::Unchanged),
+            false => PlannedChange::Nothing(InstallStatus::Unchanged),
         };
         (cleared, step)
     } else if found == origin.digest || found == candidate.origin.digest {
         let cleared = library.clear_by(&name, candidate.bundle.clone(), snapshot.baseline(), reports)??;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
-        let proposals = overtaken(library, &candidate, "the release was installed", stamp)?;
+        let proposals = close_superseded(library, &candidate, "the release was installed", stamp)?;
         (cleared, commit(update, InstallStatus::Updated).with(proposals))
     } else if let Evolved::Merge(choice) = evolved {
         return merge_release(library, candidate, snapshot, (choice, stamp, outcomes));
@@ -212,7 +215,7 @@ fn over_installed(
         let installed = origin.version.unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
-    Ok(Planned::new(candidate, cleared, (snapshot.base, before), step))
+    Ok(PlannedSkill::new(candidate, cleared, (snapshot.base, before), step))
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {

@@ -1,4 +1,4 @@
-//! [`Planned`]: a skill that passed all checks, with the planned change to the library.
+//! [`PlannedSkill`]: a skill that passed all checks, with the planned change to the library.
 
 use library::{Commit, ProposalChange, ProposalId, Revision};
 use scan::{Capabilities, CapabilityDelta, Cleared};
@@ -8,7 +8,7 @@ use super::{InstallError, InstallStatus, candidate::Candidate};
 
 /// A skill that passed all checks, with the planned change.
 #[derive(Debug)]
-pub(super) struct Planned {
+pub(super) struct PlannedSkill {
     pub candidate: Candidate,
     /// Files that agents will see.
     pub cleared: Cleared,
@@ -24,12 +24,17 @@ pub(super) struct Planned {
     pub capabilities: Capabilities,
     /// Change of the capabilities. For a proposal, that of its files.
     pub delta: Option<CapabilityDelta>,
-    pub step: Step,
+    pub step: PlannedChange,
 }
 
-impl Planned {
+impl PlannedSkill {
     /// Creates a plan without conflicts, based on `head` and its files, or on nothing.
-    pub fn new(candidate: Candidate, cleared: Cleared, (head, before): (Option<Revision>, Bundle), step: Step) -> Self {
+    pub fn new(
+        candidate: Candidate,
+        cleared: Cleared,
+        (head, before): (Option<Revision>, Bundle),
+        step: PlannedChange,
+    ) -> Self {
         let (in_place, conflicts, capabilities, delta) = Default::default();
         Self { candidate, cleared, head, before, in_place, conflicts, capabilities, delta, step }
     }
@@ -37,7 +42,7 @@ impl Planned {
     /// Returns the resulting files: those that agents will see, or those of the proposal.
     pub fn after(&self) -> &Bundle {
         match &self.step {
-            Step::Propose { files, .. } => files,
+            PlannedChange::Propose { files, .. } => files,
             _ => self.cleared.bundle(),
         }
     }
@@ -53,7 +58,7 @@ impl Planned {
 
 /// The planned change to the library.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum PlannedChange {
     /// No change to the history.
     Nothing(InstallStatus),
     /// A commit, with the changes of proposals that it causes. Both are taken out when the commit is made.
@@ -62,7 +67,7 @@ pub(super) enum Step {
     Propose { proposing: Option<Proposing>, files: Bundle },
 }
 
-impl Step {
+impl PlannedChange {
     /// Takes out the commit and the changes of proposals.
     pub fn take(&mut self) -> (Option<Commit>, Vec<ProposalChange>) {
         match self {

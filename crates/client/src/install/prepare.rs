@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use library::{Before, Commit, Library, LockLines, Plans, ProposalChange};
+use library::{Commit, Library, LockLines, Plans, ProposalChange, StateBefore};
 use skill::SkillName;
 
-use super::{InstallRequest, Installer, Linked, Linking, planned::Planned, planned::Step};
+use super::{InstallRequest, Installer, Linked, Linking, planned::PlannedChange, planned::PlannedSkill};
 use crate::{
     agent_folders::AgentFolder,
     lock_file::{
@@ -29,7 +29,7 @@ impl Installer<'_> {
     /// Takes the commits and proposals out of the plans.
     pub(super) fn prepare(
         &self,
-        planned: &mut [Planned],
+        planned: &mut [PlannedSkill],
         lock: &LockFile,
         linking: &Linking<'_>,
         request: &InstallRequest,
@@ -43,11 +43,11 @@ impl Installer<'_> {
             let (mut commit, changes) = planned.step.take();
             if let Some(first) = commit.as_mut().and_then(|commit| commit.revisions.first_mut()) {
                 let lock = locked.get(skill.as_str()).copied().map(LockFile::text_of);
-                first.before = Some(Before { lock, in_place: planned.in_place, ..Before::default() });
+                first.before = Some(StateBefore { lock, in_place: planned.in_place, ..StateBefore::default() });
             }
             commits.extend(commit);
             proposals.extend(changes);
-            if matches!(planned.step, Step::Propose { .. }) {
+            if matches!(planned.step, PlannedChange::Propose { .. }) {
                 continue;
             }
             let folders = linking.folders_for(self.library, planned, self.agent_folders);
@@ -91,7 +91,7 @@ impl Installer<'_> {
 /// Builds the lock file entry of an installed skill.
 fn lock_entry(
     library: &Library,
-    planned: &Planned,
+    planned: &PlannedSkill,
     old: Option<&LockedSkill>,
     (folders, request): (&[AgentFolder], &InstallRequest),
 ) -> LockedSkill {

@@ -8,23 +8,23 @@ use skill::{QualifiedName, SkillName};
 use super::{
     Batch, InstallError, InstallRequest, Installed,
     candidate::Candidate,
-    order::Order,
-    planned::{Planned, Step},
+    fetch_item::FetchItem,
+    planned::{PlannedChange, PlannedSkill},
     source::{Inputs, fetch},
 };
 use crate::{
     lock_file::LockFile,
-    requires::{self, Asked, Choice},
+    requires::{self, Choice, Requested},
     resolve::{self, Resolved},
-    spec::{Request, Spec},
+    spec::{Spec, VersionRequest},
 };
 
 /// One item of an install.
 pub(super) enum Item {
     /// An item still to be fetched.
-    Order(Order),
+    Order(FetchItem),
     /// A release that the registry has for the user's request, still to be fetched.
-    Found(Box<Resolved>, Request),
+    Found(Box<Resolved>, VersionRequest),
     /// An item already fetched, because its requirements are listed only in its files. The text is a label for errors.
     Fetched(String, Result<Vec<Candidate>, InstallError>),
 }
@@ -47,7 +47,7 @@ impl Needs {
 /// Returns the items of an install: the requested skills in compatible releases, followed by missing requirements.
 pub(super) fn items(
     by: Inputs<'_>,
-    orders: Vec<Order>,
+    orders: Vec<FetchItem>,
     request: &InstallRequest,
     lock: &LockFile,
 ) -> Result<(Vec<Item>, Needs), InstallError> {
@@ -57,7 +57,7 @@ pub(super) fn items(
     let registries = by.registries.offline_if(request.offline);
     let (mut items, mut asked, mut more) = (Vec::new(), Vec::new(), Vec::new());
     for order in orders {
-        let Order::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
+        let FetchItem::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
             let found = fetch(by, &order, request).and_then(|found| {
                 more.extend(required_by(&found)?);
                 Ok(found)
@@ -68,7 +68,7 @@ pub(super) fn items(
         let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|(registry, name, request)| {
             let releases = resolve::releases(&registry, &name)?;
             let source = registry.location().to_owned();
-            Ok((registry, Asked { name, request, source, releases, is_update: false }))
+            Ok((registry, Requested { name, request, source, releases, is_update: false }))
         });
         // An error here occurs again when the item is fetched, and is reported then.
         let Ok((registry, of_spec)) = of_spec else {
@@ -96,20 +96,20 @@ pub(super) fn items(
     let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
     chosen.extend(choice.changes().filter(|(name, _)| !is_asked(name)).map(|(name, version)| {
         let source = choice.source(name).map(str::to_owned);
-        let (name, version, request) = (name.clone(), version.clone(), Request::newest());
-        Item::Order(Order::Chosen { name, request, version, source, is_dependency: true })
+        let (name, version, request) = (name.clone(), version.clone(), VersionRequest::newest());
+        Item::Order(FetchItem::Chosen { name, request, version, source, is_dependency: true })
     }));
     Ok((chosen, needs))
 }
 
 /// Replaces the item with the release that the resolver chose.
-fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Asked], choice: &Choice) -> Item {
+fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Requested], choice: &Choice) -> Item {
     let asked = name.and_then(|name| asked.iter().find(|asked| asked.name == name));
     match asked.and_then(|asked| Some((asked, choice.version(&asked.name)?))) {
         Some((asked, version)) => {
             let (name, request, version) = (asked.name.clone(), asked.request.clone(), version.clone());
             let source = Some(asked.source.clone());
-            Item::Order(Order::Chosen { name, request, version, source, is_dependency: false })
+            Item::Order(FetchItem::Chosen { name, request, version, source, is_dependency: false })
         }
         None => item,
     }
@@ -144,9 +144,9 @@ impl Batch {
             .iter()
             .filter(|(_, result)| result.error.is_some())
             .map(|(_, result)| result.name.as_str())
-            .chain(self.planned.iter().filter(|planned| planned.is_held()).map(Planned::full_name))
+            .chain(self.planned.iter().filter(|planned| planned.is_held()).map(PlannedSkill::full_name))
             .collect();
-        let unmet = |planned: &Planned| {
+        let unmet = |planned: &PlannedSkill| {
             let name = planned.full_name();
             let needed =
                 needs.0.iter().filter(|(who, _)| who == name).find(|(_, needed)| failed.contains(needed.as_str()));
@@ -164,14 +164,14 @@ impl Batch {
     }
 }
 
-impl Planned {
+impl PlannedSkill {
     fn full_name(&self) -> &str {
         &self.candidate.origin.name
     }
 
     /// Returns whether a person has to decide before the skill changes.
     fn is_held(&self) -> bool {
-        matches!(self.step, Step::Propose { .. })
+        matches!(self.step, PlannedChange::Propose { .. })
     }
 }
 

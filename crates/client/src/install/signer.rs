@@ -6,10 +6,10 @@ use library::Home;
 use registry_index::{Entry, Requirement};
 use skill::Owner;
 
-use super::{Batch, Evolved, InstallError, InstallRequest, Installed, candidate::Candidate, planned::Planned};
+use super::{Batch, Evolved, InstallError, InstallRequest, Installed, candidate::Candidate, planned::PlannedSkill};
 use crate::{
     lock_file::{LockFile, LockedSkill},
-    registry::{Registries, Registry, Signers, Standing},
+    registry::{Registries, Registry, SignerStatus, Signers},
     requires,
     resolve::ResolveError,
 };
@@ -20,7 +20,7 @@ pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallErro
     let mut signers = seen.clone();
     for skill in lock.skills().filter(|skill| skill.kind == "registry") {
         let (Some((owner, _)), Some(key)) = (skill.name.split_once('/'), &skill.signer) else { continue };
-        if seen.standing(&skill.source, owner, None) == Standing::AsBefore {
+        if seen.standing(&skill.source, owner, None) == SignerStatus::AsBefore {
             signers.add(&skill.source, owner, key);
         }
     }
@@ -90,10 +90,10 @@ pub(super) fn check_signer(
         return Ok(());
     };
     let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
-        (Standing::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
+        (SignerStatus::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
             format!("{owner} now signs with another key, {key}; the earlier key vouches for it")
         }
-        (Standing::OtherKey(before), Some(key)) => {
+        (SignerStatus::OtherKey(before), Some(key)) => {
             let is_accepted = request.accept_keys.contains(key);
             if !is_accepted && registries.requires_signature(&origin.source, owner) {
                 let (release, owner, key) = (origin.release(), owner.to_owned(), key.clone());
@@ -105,11 +105,11 @@ pub(super) fn check_signer(
             let before = before.join(", ");
             format!("{owner} now signs with another key, {key} instead of {before}; ask {owner} whether it is theirs")
         }
-        (Standing::NoSignature(known), _) if is_update => {
+        (SignerStatus::NoSignature(known), _) if is_update => {
             let (release, owner) = (origin.release(), owner.to_owned());
             return Err(InstallError::UnsignedUpdate { release, owner, known });
         }
-        (Standing::NoSignature(before), _) => {
+        (SignerStatus::NoSignature(before), _) => {
             format!("it is not signed, but {owner} signed earlier releases with {}", before.join(", "))
         }
         _ => return Ok(()),
@@ -202,7 +202,7 @@ impl<'a> Signing<'a> {
         }
     }
 
-    fn of_planned(planned: &'a Planned, registries: &Registries) -> Self {
+    fn of_planned(planned: &'a PlannedSkill, registries: &Registries) -> Self {
         let Candidate { origin, signer, bundle, .. } = &planned.candidate;
         let owner = origin.name.split('/').next().unwrap_or_default();
         Self {

@@ -9,7 +9,7 @@ use library::{
     Home, Origin,
     folder::{self, FolderError, Leftovers},
 };
-use registry_index::{Entry, FetchError, Wanted};
+use registry_index::{Entry, FetchError, ReleaseSelector};
 use skill::failure::{Fails, FailureKind};
 use skill::{
     Bundle, Digest, Limits, QualifiedName,
@@ -17,22 +17,23 @@ use skill::{
 };
 
 use super::{
-    Ahead, Evolved, InstallError, InstallRequest,
+    Evolved, InstallError, InstallRequest,
     candidate::Candidate,
-    naming::{name_of, parse_name},
-    order::Order,
+    fetch_item::FetchItem,
+    prefetch::Prefetch,
     signer,
+    skill_name::{name_of, parse_name},
     uploads::{read_below, unpack},
 };
 use crate::{
     cache::Cache,
-    found::{self, Found},
+    discovery::{self, DiscoveredSkill},
     http::{self, HttpError},
     lock_file::{LockFile, LockedSkill},
     lookalike, paths,
     registry::{Registries, Registry, Route},
     resolve::{self, ResolveError, Resolved},
-    spec::{Request, Spec},
+    spec::{Spec, VersionRequest},
 };
 
 /// What fetching needs of an installer.
@@ -42,15 +43,19 @@ pub(crate) struct Inputs<'a> {
     pub registries: &'a Registries,
     pub lock_path: &'a Path,
     pub user_home: Option<&'a Path>,
-    pub ahead: &'a Ahead,
+    pub prefetch: &'a Prefetch,
 }
 
 /// Fetches and verifies all skills of an order.
-pub(crate) fn fetch(by: Inputs<'_>, order: &Order, request: &InstallRequest) -> Result<Vec<Candidate>, InstallError> {
+pub(crate) fn fetch(
+    by: Inputs<'_>,
+    order: &FetchItem,
+    request: &InstallRequest,
+) -> Result<Vec<Candidate>, InstallError> {
     let source = Source::of(by, request);
     match order {
-        Order::Spec(spec) => source.of_spec(spec),
-        Order::Chosen { name, request: wanted, version, source: place, is_dependency } => {
+        FetchItem::Spec(spec) => source.of_spec(spec),
+        FetchItem::Chosen { name, request: wanted, version, source: place, is_dependency } => {
             let route = match place {
                 Some(place) if source.registries.asks_source(place).map_err(ResolveError::from)? => {
                     Route::At(place.clone())
@@ -58,12 +63,12 @@ pub(crate) fn fetch(by: Inputs<'_>, order: &Order, request: &InstallRequest) -> 
                 _ => source.registries.route(&name.owner, None).map_err(ResolveError::from)?,
             };
             let registry = source.registries.follow(&route).map_err(ResolveError::from)?;
-            let found = resolve::release_in(registry, name.clone(), &Request::exact(version))?;
+            let found = resolve::release_in(registry, name.clone(), &VersionRequest::exact(version))?;
             let mut candidate = source.of_release(&found, wanted)?;
             candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
             Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
         }
-        Order::Locked(locked) => {
+        FetchItem::Locked(locked) => {
             let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked, by))?;
             check_lock(&candidate, locked)?;
             Ok(vec![Candidate {
@@ -81,7 +86,7 @@ pub(crate) fn fetch_release(
     by: Inputs<'_>,
     request: &InstallRequest,
     found: &Resolved,
-    wanted: &Request,
+    wanted: &VersionRequest,
 ) -> Result<Candidate, InstallError> {
     Source::of(by, request).of_release(found, wanted)
 }
@@ -181,9 +186,9 @@ impl<'a> Source<'a> {
         let differs = |what: &str| InstallError::LockDiffers { name: locked.name.clone(), what: what.to_owned() };
         let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
         let version = locked.version.as_deref().ok_or_else(|| differs("the lock file has no version for it"))?;
-        let request: Request =
+        let request: VersionRequest =
             version.parse().map_err(|_| differs("the version in the lock file is not an exact version"))?;
-        if !matches!(request.wanted(), Wanted::Exact(_)) {
+        if !matches!(request.wanted(), ReleaseSelector::Exact(_)) {
             return Err(differs("the version in the lock file is not an exact version"));
         }
         let registry = self.registries.of_installed(&name.owner, &locked.source).map_err(ResolveError::from);
@@ -208,13 +213,13 @@ impl<'a> Source<'a> {
     /// cache must not provide a release that the registry would not.
     fn check_known_state(&self, locked: &LockedSkill) -> Result<(), InstallError> {
         let name = locked.name.parse::<QualifiedName>().ok();
-        let known = name.zip(self.registries.index_here(&locked.source));
+        let known = name.zip(self.registries.local_index(&locked.source));
         let entries = known.and_then(|(name, index)| index.releases(&name).ok()).unwrap_or_default();
         let is_locked = |entry: &&Entry| Some(entry.version.to_string()) == locked.version;
         Ok(entries.iter().find(is_locked).map_or(Ok(()), Entry::check_open)?)
     }
 
-    fn of_release(&self, found: &Resolved, request: &Request) -> Result<Candidate, InstallError> {
+    fn of_release(&self, found: &Resolved, request: &VersionRequest) -> Result<Candidate, InstallError> {
         let Resolved { registry, name, entry } = found;
         entry.check_open()?;
         let signer = signer::of_release(&self.registries, registry, entry)?;
@@ -246,7 +251,7 @@ impl<'a> Source<'a> {
             origin,
             archive: entry.archive,
             requested: request.as_str().to_owned(),
-            local: registry.is_here(),
+            local: registry.is_local(),
             signer,
             vouchers,
             unknown_key: Vec::new(),
@@ -259,7 +264,7 @@ impl<'a> Source<'a> {
     }
 
     fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Archive, InstallError> {
-        if !registry.is_here()
+        if !registry.is_local()
             && let Some(archive) = self.cache.get(&entry.archive)?
         {
             entry.check_archive(&archive)?;
@@ -319,8 +324,8 @@ impl<'a> Source<'a> {
         let origin = path.display().to_string();
         let top = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
         let unreadable = |source: FolderError| InstallError::Folder { origin: origin.clone(), source };
-        let found = found::in_folder(&top).map_err(unreadable)?;
-        let chosen = found::choose(found, "", &self.request.pick, &origin)?;
+        let found = discovery::in_folder(&top).map_err(unreadable)?;
+        let chosen = discovery::choose(found, "", &self.request.pick, &origin)?;
         let mut candidates = Vec::new();
         for skill in chosen {
             let dir = if skill.folder.is_empty() { top.try_clone() } else { top.open_dir(&skill.folder) };
@@ -343,13 +348,13 @@ impl<'a> Source<'a> {
         let bundle = unpack(&bytes, &origin)?;
         let skill_md = bundle.skill_md().unwrap_or_default().to_owned();
         let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let skill = Found::new(String::new(), skill_md.as_bytes());
+        let skill = DiscoveredSkill::new(String::new(), skill_md.as_bytes());
         self.candidate(&skill, &fallback, bundle, Local { kind: "archive", source: origin, local: true }, None)
     }
 
     fn of_url(&self, url: &str) -> Result<Candidate, InstallError> {
         let bundle = unpack(&self.download(url, None)?, url)?;
-        let skill = Found::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+        let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
         let file = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or_default();
         let fallback = file.get(..file.len().saturating_sub(".skill".len())).unwrap_or_default().to_owned();
         let place = Local { kind: "archive", source: url.to_owned(), local: false };
@@ -365,7 +370,7 @@ impl<'a> Source<'a> {
         let most = Limits::default().archive_bytes;
         let gone = |entry: &Entry| FetchError::Missing { name: entry.name.clone(), version: entry.version.clone() };
         let fetch = || http::get(url, entry.map_or(most, |entry| entry.size.min(most)));
-        match (self.by.ahead.download(url).unwrap_or_else(fetch), entry) {
+        match (self.by.prefetch.download(url).unwrap_or_else(fetch), entry) {
             (Err(HttpError::NotFound { .. }), Some(entry)) => Err(gone(entry).into()),
             (Err(HttpError::TooLarge { .. }), Some(entry)) if entry.size <= most => Err(too_large(entry).into()),
             (done, _) => Ok(done?),
@@ -374,7 +379,7 @@ impl<'a> Source<'a> {
 
     fn candidate(
         &self,
-        skill: &Found,
+        skill: &DiscoveredSkill,
         fallback: &str,
         bundle: Bundle,
         place: Local,

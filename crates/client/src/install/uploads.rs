@@ -8,8 +8,8 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use skill::{Bundle, Limits, SkillName, archive};
 
-use super::{InstallError, naming::name_of};
-use crate::found::Found;
+use super::{InstallError, skill_name::name_of};
+use crate::discovery::DiscoveredSkill;
 
 /// Reads a file below a folder. At most one byte more than the limit for archives is read. Links on the path may not
 /// lead out of the folder.
@@ -40,6 +40,6 @@ pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError>
 /// The archive is invalid, or neither name is valid.
 pub fn upload_name(bytes: &[u8], file: &str) -> Result<SkillName, InstallError> {
     let bundle = unpack(bytes, if file.is_empty() { "the upload" } else { file })?;
-    let skill = Found::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+    let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
     name_of(&skill, file).map(|(name, _)| name)
 }

@@ -39,9 +39,9 @@ pub enum DriftKind {
 }
 
 impl DriftKind {
-    /// Returns whether [`mend_drifts`] can fix the difference.
+    /// Returns whether [`repair_drifts`] can fix the difference.
     #[must_use]
-    pub fn can_be_mended(self) -> bool {
+    pub fn can_be_repaired(self) -> bool {
         matches!(self, Self::Behind | Self::Missing | Self::Gone)
     }
 
@@ -118,11 +118,11 @@ fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
 ///
 /// # Errors
 /// [`LockFileError`]; the file is then unchanged.
-pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
+pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
     let mut entries = Vec::new();
     let mut gone = Vec::new();
     let file = LockFile::read(path)?;
-    for drift in drifts.iter().filter(|drift| drift.kind.can_be_mended()) {
+    for drift in drifts.iter().filter(|drift| drift.kind.can_be_repaired()) {
         let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
         let Ok(name) = SkillName::parse(bare) else { continue };
         gone.push(drift.name.clone());

@@ -7,7 +7,7 @@ use skill::SkillName;
 
 use super::{
     LockFile, LockFileError, LockedWaiver, capabilities,
-    drift::{Drift, behind_releases, mend_drifts},
+    drift::{Drift, behind_releases, repair_drifts},
 };
 
 impl LockFile {
@@ -32,7 +32,7 @@ impl LockFile {
     ) -> Result<usize, LockFileError> {
         let (refreshed, behind) = Self::update_under(&library.lock()?, path, |file| file.follow_heads(library, names))?;
         if !behind.is_empty() {
-            mend_drifts(path, library, &behind)?;
+            repair_drifts(path, library, &behind)?;
         }
         Ok(refreshed)
     }

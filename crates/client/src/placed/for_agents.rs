@@ -1,4 +1,4 @@
-//! [`show_in`] and [`hide_in`]: linking a skill of the library for some agents, and hiding it from them.
+//! [`show_in`] and [`hide_from`]: linking a skill of the library for some agents, and hiding it from them.
 
 use library::{Library, LibraryError, LinkChanges, LinkPlan, Stamp};
 use skill::SkillName;
@@ -33,7 +33,7 @@ pub fn show_in(
 ///
 /// # Errors
 /// The library's state cannot be read or written. A link that cannot be removed is a warning.
-pub fn hide_in(
+pub fn hide_from(
     library: &Library,
     skill: &SkillName,
     folders: &[AgentFolder],

@@ -1,16 +1,16 @@
-//! [`MovedPlace`]: repair of agents' links after the library's folder was moved.
+//! [`MovedLink`]: repair of agents' links after the library's folder was moved.
 
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{AgentDir, Library, LibraryError, PlaceLinkError, Relocation, SkillState, Stamp};
+use library::{AgentDir, AgentLinkError, Library, LibraryError, Relocation, SkillState, Stamp};
 use skill::SkillName;
 
-use super::{Standing, look};
+use super::{LinkState, look};
 
 /// Result for one link or copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedPlace {
+pub struct MovedLink {
     /// Name of the skill.
     pub skill: SkillName,
     /// Path of the link or copy after the move.
@@ -50,13 +50,13 @@ impl MovedOutcome {
 ///
 /// # Errors
 /// The library's state cannot be read or written.
-pub fn follow_move(library: &Library, moved: &Relocation, stamp: &Stamp) -> Result<Vec<MovedPlace>, LibraryError> {
+pub fn follow_move(library: &Library, moved: &Relocation, stamp: &Stamp) -> Result<Vec<MovedLink>, LibraryError> {
     let state = library.state()?;
     let mut places = Vec::new();
     for (name, set) in state.skills() {
         let Ok(skill) = SkillName::parse(name) else { continue };
         let before = set.placed.clone();
-        let found: Vec<MovedPlace> = before.iter().map(|path| follow(library, moved, &skill, path)).collect();
+        let found: Vec<MovedLink> = before.iter().map(|path| follow(library, moved, &skill, path)).collect();
         let mut now: Vec<PathBuf> = found.iter().map(|place| place.path.clone()).collect();
         now.sort();
         now.dedup();
@@ -68,31 +68,33 @@ pub fn follow_move(library: &Library, moved: &Relocation, stamp: &Stamp) -> Resu
     Ok(places)
 }
 
-fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path) -> MovedPlace {
-    let along = carried_along(noted, &moved.from, &moved.to).filter(|path| stands(path));
+fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path) -> MovedLink {
+    let along = carried_along(noted, &moved.from, &moved.to).filter(|path| path_exists(path));
     let path = along.unwrap_or_else(|| noted.to_owned());
     let old = library::resolve(&moved.from).unwrap_or_else(|_| moved.from.clone()).join(skill.as_str());
     let outcome = match look(library, skill, &path) {
-        Standing::Ours => MovedOutcome::Kept,
-        Standing::Nothing => MovedOutcome::Gone,
-        Standing::Dangling(to) if to == old => match point(library, skill, &path) {
+        LinkState::Ours => MovedOutcome::Kept,
+        LinkState::Nothing => MovedOutcome::Gone,
+        LinkState::Dangling(to) if to == old => match point(library, skill, &path) {
             Ok(()) => MovedOutcome::Pointed,
             Err(error) => MovedOutcome::Left(error.to_string()),
         },
-        Standing::Dangling(to) | Standing::Elsewhere(to) => MovedOutcome::Left(format!("it leads to {}", to.display())),
-        Standing::Other => MovedOutcome::Left("it has other files".to_owned()),
+        LinkState::Dangling(to) | LinkState::Elsewhere(to) => {
+            MovedOutcome::Left(format!("it leads to {}", to.display()))
+        }
+        LinkState::Other => MovedOutcome::Left("it has other files".to_owned()),
     };
-    MovedPlace { skill: skill.clone(), path, outcome }
+    MovedLink { skill: skill.clone(), path, outcome }
 }
 
-fn point(library: &Library, skill: &SkillName, path: &Path) -> Result<(), PlaceLinkError> {
+fn point(library: &Library, skill: &SkillName, path: &Path) -> Result<(), AgentLinkError> {
     let folder = path.parent().unwrap_or(path);
     let dir = AgentDir::create(folder)?;
     dir.remove_dangling_link(skill)?;
     dir.place_link(skill, library.path()).map(drop)
 }
 
-fn stands(path: &Path) -> bool {
+fn path_exists(path: &Path) -> bool {
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return false };
     Dir::open_ambient_dir(parent, ambient_authority()).is_ok_and(|dir| dir.symlink_metadata(name).is_ok())
 }

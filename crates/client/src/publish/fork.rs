@@ -1,6 +1,6 @@
 //! [`publish_fork`]: publishes an installed skill that was changed here as a release of another owner.
 
-use library::{Library, LibraryError, Origin, Revision, SnapshotError, Stamp, StorageError, TakeOver};
+use library::{HandEditMode, Library, LibraryError, Origin, Revision, SnapshotError, Stamp, StorageError};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, SkillName};
@@ -104,7 +104,7 @@ pub fn publish_fork(
     if options.owner.as_deref().is_some_and(is_owner) {
         return Err(ForkError::OwnSkill(origin.name).into());
     }
-    let take_over = if options.dry_run { TakeOver::Pretend } else { TakeOver::Commit };
+    let take_over = if options.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
     let snapshot = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?;
     let (digest, files) = (snapshot.bundle.digest(), snapshot.bundle);
     if digest.to_string() == origin.digest {

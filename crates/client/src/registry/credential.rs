@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Registries, noted,
+    Registries, records,
     sources::{FILE, place_of},
     web::Credential,
 };
@@ -55,7 +55,7 @@ impl Registries {
             self.config.registries.values().filter_map(|registry| place_of(&registry.location, &self.home));
         let mut servers: BTreeSet<String> = configured.filter(is_http).collect();
         if servers.is_empty() {
-            let noted: BTreeMap<String, String> = noted::read(&self.home, FILE).unwrap_or_default();
+            let noted: BTreeMap<String, String> = records::read(&self.home, FILE).unwrap_or_default();
             servers = noted.into_keys().chain(self.installed.iter().cloned()).collect();
             servers.retain(|place| is_http(place) && !place.ends_with(".git"));
             if let Ok(logins) = Logins::read(&self.home) {

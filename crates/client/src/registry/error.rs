@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use library::PlaceError;
+use library::PathAccessError;
 use registry_index::{InitError, MirrorError, OpenError, ReadError, SeedError};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -114,7 +114,7 @@ pub enum RegistryError {
     },
     /// The folder of the home is unusable.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] PathAccessError),
     /// An I/O operation failed.
     #[error("cannot use {}: {source}", path.display())]
     Io {

@@ -168,7 +168,7 @@ impl Mirror {
     }
 
     /// Fetches the folders and files at these paths in the tree of a commit. Paths that do not exist are ignored.
-    pub fn bring(&self, commit: Oid, paths: &[String]) -> Result<(), RegistryError> {
+    pub fn fetch_missing(&self, commit: Oid, paths: &[String]) -> Result<(), RegistryError> {
         let repo = self.open()?;
         let root = self.root(&repo, commit)?;
         let mut at: Vec<(Oid, &str)> = paths.iter().map(|path| (root, path.as_str())).collect();
@@ -184,7 +184,7 @@ impl Mirror {
                 }
             }
             let filter = if depth >= DEEP { Filter::Files } else { Filter::Trees };
-            self.bring_objects(&repo, wanted, filter)?;
+            self.fetch_objects(&repo, wanted, filter)?;
             if next.is_empty() {
                 return Ok(());
             }
@@ -195,7 +195,7 @@ impl Mirror {
 
     /// Fetches everything below the top-level folders for which `wanted` is true. Only changes since the last call are
     /// compared.
-    pub fn bring_all(&self, commit: Oid, wanted: impl Fn(&str) -> bool) -> Result<(), RegistryError> {
+    pub fn fetch_all(&self, commit: Oid, wanted: impl Fn(&str) -> bool) -> Result<(), RegistryError> {
         let repo = self.open()?;
         let whole = repo.find_reference(WHOLE).and_then(|reference| reference.peel_to_commit()).ok();
         if whole.as_ref().is_some_and(|whole| whole.id() == commit) {
@@ -207,7 +207,7 @@ impl Mirror {
         while !level.is_empty() {
             let ids: BTreeSet<Oid> = level.iter().map(|entry| entry.new).collect();
             let is_much = level.iter().filter(|entry| entry.old.is_none()).count() > MANY;
-            self.bring_objects(&repo, ids, if is_much { Filter::None } else { Filter::Trees })?;
+            self.fetch_objects(&repo, ids, if is_much { Filter::None } else { Filter::Trees })?;
             let mut below = Vec::new();
             for entry in level.iter().filter(|entry| entry.is_tree) {
                 below.extend(changed(&repo, entry.new, entry.old).map_err(self.broken())?);
@@ -238,11 +238,11 @@ impl Mirror {
 
     fn root(&self, repo: &Repository, commit: Oid) -> Result<Oid, RegistryError> {
         let root = repo.find_commit(commit).map_err(self.broken())?.tree_id();
-        self.bring_objects(repo, BTreeSet::from([root]), Filter::Trees)?;
+        self.fetch_objects(repo, BTreeSet::from([root]), Filter::Trees)?;
         Ok(root)
     }
 
-    fn bring_objects(&self, repo: &Repository, ids: BTreeSet<Oid>, filter: Filter) -> Result<(), RegistryError> {
+    fn fetch_objects(&self, repo: &Repository, ids: BTreeSet<Oid>, filter: Filter) -> Result<(), RegistryError> {
         let missing = self.missing(repo, ids)?;
         if missing.is_empty() {
             return Ok(());

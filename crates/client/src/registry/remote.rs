@@ -14,8 +14,8 @@ use registry_index::{Index, OpenError, shard};
 
 use super::{
     RegistryError,
+    last_seen::{Growth, LastSeen},
     mirror::Mirror,
-    seen::{Growth, Seen},
 };
 use crate::{git::ProgramError, spec::GitSpec};
 
@@ -78,20 +78,20 @@ impl Remote {
     pub fn newest(&self) -> Result<Index, RegistryError> {
         let commit = self.refresh()?.to_string();
         // The folder of archives is small and likely to be needed, so it is prefetched.
-        self.mirror.bring(parse(&commit), &[shard::CONFIG, shard::BUNDLES].map(str::to_owned))?;
+        self.mirror.fetch_missing(parse(&commit), &[shard::CONFIG, shard::BUNDLES].map(str::to_owned))?;
         let index = self.open(&commit)?;
         self.heads.set(&self.url, &commit);
         Ok(index)
     }
 
     /// Fetches files and folders of the index into the mirror.
-    pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
-        self.mirror.bring(parse(&index.revision()?), paths)
+    pub fn fetch_missing(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
+        self.mirror.fetch_missing(parse(&index.revision()?), paths)
     }
 
     /// Fetches the entries of all skills.
-    pub fn bring_lines(&self, index: &Index) -> Result<(), RegistryError> {
-        self.mirror.bring_all(parse(&index.revision()?), shard::is_shard)
+    pub fn fetch_entries(&self, index: &Index) -> Result<(), RegistryError> {
+        self.mirror.fetch_all(parse(&index.revision()?), shard::is_shard)
     }
 
     /// Changes the index and pushes the result. `change` drafts a commit on the given index. If others pushed first, it
@@ -107,7 +107,7 @@ impl Remote {
                 pause(attempt);
                 *index = self.newest()?;
             }
-            self.bring(index, paths)?;
+            self.fetch_missing(index, paths)?;
             let base = index.revision().map_err(RegistryError::from)?;
             let done = change(index)?;
             let Some(draft) = index.take_draft() else { return Ok(done) };
@@ -123,7 +123,7 @@ impl Remote {
     /// Fetches the branch. Fails if it does not contain the commit seen last.
     fn refresh(&self) -> Result<Oid, RegistryError> {
         let locked = self.mirror.lock(&self.home)?;
-        let seen = Seen::read(&self.home)?;
+        let seen = LastSeen::read(&self.home)?;
         let commit = self.mirror.refresh(&locked, seen.of(&self.url))?;
         let growth = |seen: &str| {
             Ok(match () {
@@ -143,7 +143,7 @@ impl Remote {
             match self.mirror.push(&locked, draft) {
                 Ok(()) => {
                     self.mirror.accept(&locked, parse(draft))?;
-                    let seen = Seen::read(&self.home)?;
+                    let seen = LastSeen::read(&self.home)?;
                     seen.check(&self.home, &self.url, draft, true, |_| Ok(Growth::Grown))?;
                     return Ok(Pushed::Landed);
                 }

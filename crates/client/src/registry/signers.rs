@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use library::Home;
 
-use super::{RegistryError, noted};
+use super::{RegistryError, records};
 
 const FILE: &str = "signers.toml";
 
@@ -21,7 +21,7 @@ pub(crate) struct Signers {
 
 /// Comparison of a release's signature with the keys that its owner used before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SignerStatus {
     /// A known key, or the first signature of this owner.
     AsBefore,
     /// A different key; the value lists the known ones.
@@ -33,7 +33,7 @@ pub(crate) enum Standing {
 impl Signers {
     /// Reads the file. A missing file has no records.
     pub fn read(home: &Home) -> Result<Self, RegistryError> {
-        Ok(Self { seen: noted::read(home, FILE)? })
+        Ok(Self { seen: records::read(home, FILE)? })
     }
 
     /// Adds a key of an owner. Returns whether it is new.
@@ -43,15 +43,15 @@ impl Signers {
     }
 
     /// Compares the key of a release, if it is signed, with the known keys of its owner.
-    pub fn standing(&self, registry: &str, owner: &str, key: Option<&str>) -> Standing {
+    pub fn standing(&self, registry: &str, owner: &str, key: Option<&str>) -> SignerStatus {
         let Some(seen) = self.seen.get(registry).and_then(|owners| owners.get(owner)) else {
-            return Standing::AsBefore;
+            return SignerStatus::AsBefore;
         };
         let before = || seen.iter().cloned().collect();
         match key {
-            Some(key) if seen.contains(key) => Standing::AsBefore,
-            Some(_) => Standing::OtherKey(before()),
-            None => Standing::NoSignature(before()),
+            Some(key) if seen.contains(key) => SignerStatus::AsBefore,
+            Some(_) => SignerStatus::OtherKey(before()),
+            None => SignerStatus::NoSignature(before()),
         }
     }
 
@@ -61,7 +61,7 @@ impl Signers {
         let Ok(mut file) = Self::read(home) else { return };
         let news = keys.filter(|(registry, owner, key)| file.add(registry, owner, key)).count();
         if news > 0 {
-            let _next_time = noted::write(home, FILE, &file.seen);
+            let _next_time = records::write(home, FILE, &file.seen);
         }
     }
 }
@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn changed_or_missing_key_is_detected() {
         let mut signers = Signers::default();
-        assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), Standing::AsBefore);
-        assert_eq!(signers.standing("r", "acme", None), Standing::AsBefore);
+        assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
+        assert_eq!(signers.standing("r", "acme", None), SignerStatus::AsBefore);
         assert!(signers.add("r", "acme", "SHA256:a") && !signers.add("r", "acme", "SHA256:a"));
         let before = || vec!["SHA256:a".to_owned()];
-        assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), Standing::AsBefore);
-        assert_eq!(signers.standing("r", "acme", Some("SHA256:b")), Standing::OtherKey(before()));
-        assert_eq!(signers.standing("r", "acme", None), Standing::NoSignature(before()));
-        assert_eq!(signers.standing("other", "acme", None), Standing::AsBefore);
+        assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
+        assert_eq!(signers.standing("r", "acme", Some("SHA256:b")), SignerStatus::OtherKey(before()));
+        assert_eq!(signers.standing("r", "acme", None), SignerStatus::NoSignature(before()));
+        assert_eq!(signers.standing("other", "acme", None), SignerStatus::AsBefore);
     }
 
     /// A damaged file is an error, never an empty list.
@@ -91,8 +91,8 @@ mod tests {
         Signers::remember(&home, [("/r", "acme", "SHA256:a")].into_iter());
         Signers::remember(&home, [("/r", "acme", "SHA256:b")].into_iter());
         let seen = Signers::read(&home).unwrap();
-        assert_eq!(seen.standing("/r", "acme", Some("SHA256:a")), Standing::AsBefore);
-        assert_eq!(seen.standing("/r", "acme", Some("SHA256:b")), Standing::AsBefore);
+        assert_eq!(seen.standing("/r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
+        assert_eq!(seen.standing("/r", "acme", Some("SHA256:b")), SignerStatus::AsBefore);
         let dir = home.ensure().unwrap();
         for damaged in ["format = 2", "x", "format = 1\nseen = 1"] {
             dir.write(FILE, damaged).unwrap();

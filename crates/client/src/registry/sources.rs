@@ -15,7 +15,7 @@ use library::{Home, Library, StorageError};
 use registry_index::{Entry, Index};
 use skill::Owner;
 
-use super::{Location, Mirror, Reach, Registries, Registry, RegistryError, noted, seen::Seen, web};
+use super::{Access, Location, Mirror, Registries, Registry, RegistryError, last_seen::LastSeen, records, web};
 use crate::{
     login::Logins,
     release_state::{KnownStates, ReleaseState},
@@ -139,21 +139,21 @@ impl Registries {
         if source == self.embedded_location() || self.configured(source).is_some() || self.opened.has(source) {
             return Ok(true);
         }
-        if noted::read::<String>(&self.home, FILE)?.contains_key(source) {
+        if records::read::<String>(&self.home, FILE)?.contains_key(source) {
             return Ok(true);
         }
         let is_signed_in = || Logins::read(&self.home).is_ok_and(|logins| logins.of(source).is_some());
         if is_signed_in() {
             return Ok(true);
         }
-        let was_reached = Seen::read(&self.home)?.of(source).is_some() || web::is_known(source, &self.home);
+        let was_reached = LastSeen::read(&self.home)?.of(source).is_some() || web::is_known(source, &self.home);
         Ok(was_reached && self.installed.contains(source))
     }
 
     /// Records the sources from which skills were installed, as far as this command has opened them. In a read-only
     /// home they are not recorded, and the user has to name them again.
     pub(crate) fn remember<'a>(&self, sources: impl Iterator<Item = &'a str>) {
-        let known = noted::read::<String>(&self.home, FILE);
+        let known = records::read::<String>(&self.home, FILE);
         let Ok(mut known) = known else { return };
         let count = known.len();
         let embedded = self.embedded_location();
@@ -161,12 +161,12 @@ impl Registries {
             known.entry(source.to_owned()).or_insert_with(|| self.now.to_string());
         }
         if known.len() > count {
-            let _told_again = noted::write(&self.home, FILE, &known);
+            let _told_again = records::write(&self.home, FILE, &known);
         }
     }
 
     /// Returns the local part of the index of a trusted registry. Nothing is created or fetched.
-    pub(crate) fn index_here(&self, source: &str) -> Option<Index> {
+    pub(crate) fn local_index(&self, source: &str) -> Option<Index> {
         if source == self.embedded_location() {
             return Index::open(&self.home.registry()).ok();
         }
@@ -174,13 +174,13 @@ impl Registries {
             return None;
         }
         if web::is_known(source, &self.home) {
-            return web::index_here(source, &self.home);
+            return web::local_index(source, &self.home);
         }
         let text = if source.starts_with("file://") { format!("git+{source}") } else { source.to_owned() };
         match Location::read(&text, self.home.path()).ok()? {
             Location::Folder(path) => Index::open(&path).ok(),
             Location::Git(spec) => {
-                let seen = Seen::read(&self.home).ok()?;
+                let seen = LastSeen::read(&self.home).ok()?;
                 let mirror = Mirror::of(&spec, &self.home);
                 Index::open_at(mirror.path(), seen.of(&spec.url())?).ok()
             }
@@ -189,7 +189,7 @@ impl Registries {
 
     /// Returns the cached states of releases. A damaged file counts as empty, because it is only a cache.
     pub(crate) fn known_states(&self) -> BTreeMap<String, KnownStates> {
-        noted::read(&self.home, KNOWN_STATES).unwrap_or_default()
+        records::read(&self.home, KNOWN_STATES).unwrap_or_default()
     }
 
     /// Writes the cached states of releases if they changed.
@@ -199,7 +199,7 @@ impl Registries {
         now: &BTreeMap<String, KnownStates>,
     ) {
         if before != now {
-            let _read_again = noted::write(&self.home, KNOWN_STATES, now);
+            let _read_again = records::write(&self.home, KNOWN_STATES, now);
         }
     }
 
@@ -232,7 +232,7 @@ impl Registry {
     pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
         let by_line = ReleaseState::of(entry);
         match &self.reach {
-            Reach::Web(web) if by_line.is_none() && entry.yanked => {
+            Access::Web(web) if by_line.is_none() && entry.yanked => {
                 web.quarantine_reason(&entry.name, &entry.version).map(ReleaseState::Quarantined)
             }
             _ => by_line,

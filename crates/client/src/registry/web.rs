@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::{Reach, Registry, RegistryError};
+use super::{Access, Registry, RegistryError};
 use crate::{
-    http::{self, Answer, Ask, HttpError},
+    http::{self, HttpError, HttpRequest, HttpResponse},
     search::result::SearchResult,
 };
 
@@ -84,7 +84,7 @@ struct Owners {
 impl Registry {
     /// Returns whether the registry is a server, which scans releases itself.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self.reach, Reach::Web(_))
+        matches!(self.reach, Access::Web(_))
     }
 }
 
@@ -103,7 +103,7 @@ impl Web {
         let url = url.trim_end_matches('/').to_owned();
         let path = place_of(&url, home);
         let web = Self { url, credential, path, accepts_rewrite, now };
-        let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
+        let config = match web.ask(&format!("/index/{}", shard::CONFIG), &HttpRequest::default()) {
             Err(error) if web.is_known() || is_ours_to_say(&error) => return Err(error),
             // The URL may belong to a git server. git then reports its own error.
             Err(_) => return Ok(None),
@@ -129,7 +129,7 @@ impl Web {
     }
 
     /// Fetches the current versions of files in the index. A cached archive is not fetched again.
-    pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
+    pub fn fetch_missing(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
         let mut files = Vec::new();
         for path in paths {
             let here = index.file(path)?;
@@ -138,7 +138,8 @@ impl Web {
                 continue;
             }
             let etag = here.as_ref().map(|file| format!("\"{}\"", file.id));
-            let answer = self.ask(&format!("/index/{path}"), &Ask { etag: etag.as_deref(), ..Ask::default() })?;
+            let answer =
+                self.ask(&format!("/index/{path}"), &HttpRequest { etag: etag.as_deref(), ..HttpRequest::default() })?;
             match answer.status {
                 304 => {}
                 200 => files.push((path.clone(), Some(answer.bytes))),
@@ -151,8 +152,8 @@ impl Web {
     }
 
     /// Fetches the entries of all skills with this name, and of those with similar names.
-    pub fn bring_names(&self, index: &Index, name: &SkillName) -> Result<(), RegistryError> {
-        let answer = self.ask(&format!("/v1/names/{name}"), &Ask::default())?;
+    pub fn fetch_names(&self, index: &Index, name: &SkillName) -> Result<(), RegistryError> {
+        let answer = self.ask(&format!("/v1/names/{name}"), &HttpRequest::default())?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
@@ -162,13 +163,13 @@ impl Web {
             .filter_map(|owner| Some(QualifiedName { owner: Owner::parse(owner).ok()?, name: name.clone() }));
         let near = similar.iter().filter_map(|other| other.parse::<QualifiedName>().ok());
         let paths: Vec<String> = owned.chain(near).filter_map(|name| shard::skill_file(&name)).collect();
-        self.bring(index, &paths)
+        self.fetch_missing(index, &paths)
     }
 
     /// Searches for skills on the server.
     pub fn search(&self, query: &str, limit: usize, registry: &str) -> Result<Vec<SearchResult>, RegistryError> {
         let path = format!("/v1/skills?q={}&limit={}", skill::uri::component(query), limit.clamp(1, 100));
-        let answer = self.ask(&path, &Ask::default())?;
+        let answer = self.ask(&path, &HttpRequest::default())?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
@@ -197,8 +198,10 @@ impl Web {
         if let Some(Ok(from)) = release.forked_from.as_ref().map(serde_json::to_string) {
             path.push_str(&format!("&forked_from={}", skill::uri::component(&from)));
         }
-        let answer =
-            self.ask(&path, &Ask { method: "PUT", body: Some(("application/zip", archive)), ..Ask::default() })?;
+        let answer = self.ask(
+            &path,
+            &HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() },
+        )?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
@@ -246,7 +249,7 @@ impl Web {
         flag: &str,
     ) -> Result<Entry, RegistryError> {
         let path = format!("/v1/skills/{name}/{version}/{flag}");
-        let answer = self.ask(&path, &Ask { method, ..Ask::default() })?;
+        let answer = self.ask(&path, &HttpRequest { method, ..HttpRequest::default() })?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
         }
@@ -262,19 +265,20 @@ impl Web {
             KeyChange::Retire(key) => ("DELETE", json!({ "key": key }).to_string()),
         };
         let body = Some(("application/json", body.as_bytes()));
-        let answer = self.ask(&format!("/v1/owners/{owner}/keys"), &Ask { method, body, ..Ask::default() })?;
+        let answer =
+            self.ask(&format!("/v1/owners/{owner}/keys"), &HttpRequest { method, body, ..HttpRequest::default() })?;
         if answer.status == 200 { Ok(()) } else { Err(self.refused(&answer)) }
     }
 
     /// Returns the reason of a release's quarantine, for servers whose entries do not include it.
     pub fn quarantine_reason(&self, name: &QualifiedName, version: &Version) -> Option<String> {
-        let answer = self.ask(&format!("/v1/skills/{name}/{version}"), &Ask::default()).ok()?;
+        let answer = self.ask(&format!("/v1/skills/{name}/{version}"), &HttpRequest::default()).ok()?;
         let document: Value = serde_json::from_slice(&answer.bytes).ok()?;
         document.get("quarantined").and_then(Value::as_str).map(str::to_owned)
     }
 
     fn line(&self, index: &Index, name: &QualifiedName, version: &Version) -> Result<Entry, RegistryError> {
-        self.bring(index, &shard::skill_file(name).into_iter().collect::<Vec<_>>())?;
+        self.fetch_missing(index, &shard::skill_file(name).into_iter().collect::<Vec<_>>())?;
         let entries = index.releases(name)?;
         entries.into_iter().find(|entry| entry.version == *version).ok_or_else(|| RegistryError::NotTaken {
             url: self.url.clone(),
@@ -282,15 +286,15 @@ impl Web {
         })
     }
 
-    fn ask(&self, path: &str, ask: &Ask<'_>) -> Result<Answer, RegistryError> {
-        let ask = Ask {
+    fn ask(&self, path: &str, ask: &HttpRequest<'_>) -> Result<HttpResponse, RegistryError> {
+        let ask = HttpRequest {
             token: self.credential.token.as_deref(),
-            ..Ask { method: ask.method, etag: ask.etag, body: ask.body, token: None }
+            ..HttpRequest { method: ask.method, etag: ask.etag, body: ask.body, token: None }
         };
         Ok(http::ask(&format!("{}{path}", self.url), &ask, Limits::default().archive_bytes)?)
     }
 
-    fn read<T: serde::de::DeserializeOwned>(&self, answer: &Answer) -> Result<T, RegistryError> {
+    fn read<T: serde::de::DeserializeOwned>(&self, answer: &HttpResponse) -> Result<T, RegistryError> {
         serde_json::from_slice(&answer.bytes).map_err(|error| RegistryError::NotARegistry {
             url: self.url.clone(),
             reason: format!("its response cannot be parsed ({error})"),
@@ -298,7 +302,7 @@ impl Web {
     }
 
     /// Converts an error response of the server.
-    fn refused(&self, answer: &Answer) -> RegistryError {
+    fn refused(&self, answer: &HttpResponse) -> RegistryError {
         let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
         let text = |key: &str| document.pointer(&format!("/error/{key}")).and_then(Value::as_str).map(str::to_owned);
         let said = text("code").unwrap_or_default();
@@ -337,7 +341,7 @@ pub(super) fn is_known(url: &str, home: &Home) -> bool {
 }
 
 /// Opens the cached index of a server.
-pub(super) fn index_here(url: &str, home: &Home) -> Option<Index> {
+pub(super) fn local_index(url: &str, home: &Home) -> Option<Index> {
     Index::open(&place_of(url, home)).ok()
 }
 
@@ -357,7 +361,7 @@ fn is_ours_to_say(error: &RegistryError) -> bool {
 }
 
 /// Returns whether a response has the form of a skillhub server's errors.
-fn is_ours(answer: &Answer) -> bool {
+fn is_ours(answer: &HttpResponse) -> bool {
     let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
     document.get("ok") == Some(&Value::Bool(false)) && document.pointer("/error/code").is_some()
 }

@@ -44,17 +44,17 @@ pub(super) struct Release {
 
 /// An initial constraint.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct Constraint {
     pub name: QualifiedName,
     /// Releases that satisfy the constraint.
-    pub takes: Takes,
+    pub takes: AllowedReleases,
     /// Reason for the constraint, as the beginning of a sentence: `you asked for acme/pdf@^1`.
     pub why: String,
 }
 
 /// The releases that satisfy a constraint.
 #[derive(Debug, Clone)]
-pub(super) enum Takes {
+pub(super) enum AllowedReleases {
     /// Exactly these versions.
     Versions(BTreeSet<Version>),
     /// The versions that satisfy a requirement.
@@ -86,7 +86,10 @@ enum Stopped {
 }
 
 /// Returns the newest compatible releases by skill, or the reason why there are none.
-pub(super) fn solve(wishes: &[Wish], releases: &dyn Releases) -> Result<BTreeMap<QualifiedName, Version>, Unsolved> {
+pub(super) fn solve(
+    wishes: &[Constraint],
+    releases: &dyn Releases,
+) -> Result<BTreeMap<QualifiedName, Version>, Unsolved> {
     let search = Search { wishes, releases, known: RefCell::default(), steps: Cell::new(0) };
     match pubgrub::resolve(&search, Package::Root, Version::new(0, 0, 0)) {
         Ok(chosen) => Ok(chosen
@@ -109,7 +112,7 @@ pub(super) fn solve(wishes: &[Wish], releases: &dyn Releases) -> Result<BTreeMap
 }
 
 struct Search<'a> {
-    wishes: &'a [Wish],
+    wishes: &'a [Constraint],
     releases: &'a dyn Releases,
     known: RefCell<HashMap<QualifiedName, Vec<Release>>>,
     steps: Cell<u32>,
@@ -126,11 +129,11 @@ impl Search<'_> {
     }
 
     /// Converts a constraint to the set of versions that satisfy it.
-    fn range(&self, name: &QualifiedName, takes: &Takes) -> Result<Ranges<Version>, Stopped> {
+    fn range(&self, name: &QualifiedName, takes: &AllowedReleases) -> Result<Ranges<Version>, Stopped> {
         let releases = self.of(name)?;
         let does = |release: &&Release| match takes {
-            Takes::Versions(versions) => versions.contains(&release.version),
-            Takes::Required(required) => {
+            AllowedReleases::Versions(versions) => versions.contains(&release.version),
+            AllowedReleases::Required(required) => {
                 let is_named = required.range().trim_start_matches('=').trim() == release.version.to_string();
                 required.takes(&release.version) && (!release.is_yanked || is_named)
             }
@@ -268,7 +271,7 @@ impl DependencyProvider for Search<'_> {
             if required.name == *name {
                 return Ok(Dependencies::Unavailable("it requires itself".to_owned()));
             }
-            let (package, takes) = (Package::Skill(required.name.clone()), Takes::Required(required.clone()));
+            let (package, takes) = (Package::Skill(required.name.clone()), AllowedReleases::Required(required.clone()));
             let range = self.range(&required.name, &takes)?;
             match ranges.iter_mut().find(|(known, _)| *known == package) {
                 Some((_, known)) => *known = known.intersection(&range),
@@ -313,9 +316,9 @@ mod tests {
         fn solve(&self, wishes: &[&str]) -> Result<String, Vec<String>> {
             let wish = |text: &&str| {
                 let required: Requirement = text.parse().unwrap();
-                Wish {
+                Constraint {
                     name: required.name.clone(),
-                    takes: Takes::Required(required),
+                    takes: AllowedReleases::Required(required),
                     why: format!("you asked for {text}"),
                 }
             };

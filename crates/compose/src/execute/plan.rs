@@ -7,7 +7,7 @@ use crate::{
     declaration::{Filling, OnError, Step},
     host::Approval,
     reference::{Reference, Root},
-    scope::{Given, Scope},
+    scope::{Scope, StepResult},
     template::Template,
     tool::ComposedTool,
     trace::Failure,
@@ -18,7 +18,7 @@ const ITEMS_SHOWN: usize = 5;
 
 /// Builds the plan, see [`super::Executor::plan`].
 pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, input: Value) -> Result<Value, Failure> {
-    let input = shared.whole_input(tool, input);
+    let input = shared.with_defaults(tool, input);
     shared.judge(&tool.name, "input", &tool.input, &input).map_err(|fault| Failure::from(&fault))?;
     let declaration = tool.declaration().ok_or_else(|| Failure {
         code: "damaged".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, input: Value) -
 }
 
 fn step_plan(shared: &Shared<'_, '_>, index: usize, step: &Step, input: &Value) -> Value {
-    let scope = Scope { input, steps: &[] as &[Given], item: None, budget: &shared.budget };
+    let scope = Scope { input, steps: &[] as &[StepResult], item: None, budget: &shared.budget };
     let list = step.for_each.as_ref().map(|list| known(list, &scope));
     let mut told = json!({"step": index, "id": step.id, "tool": step.tool, "approval": level(shared, &step.tool)});
     match list {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent::Decision;
+use agent::PermissionDecision;
 use serde_json::{Map, Value};
 
 use super::{Shared, empty_trace};
@@ -17,7 +17,7 @@ use crate::{
     host::{Approval, Bounds, ToolFault},
     names::PREFIX,
     schema,
-    scope::{Absent, Given, Scope, depth, size},
+    scope::{Absent, Scope, StepResult, depth, size},
     tool::{ComposedTool, reach},
     trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace},
 };
@@ -47,8 +47,8 @@ impl Shared<'_, '_> {
             None => self.specs.get(name).map_or(Approval::ExecEscalation, |spec| spec.approval),
         };
         match (self.executor.decision)(name) {
-            Decision::Ask => level.max(Approval::PlanConfirm),
-            Decision::Allow | Decision::Deny => level,
+            PermissionDecision::Ask => level.max(Approval::PlanConfirm),
+            PermissionDecision::Allow | PermissionDecision::Deny => level,
         }
     }
 
@@ -82,11 +82,11 @@ impl Shared<'_, '_> {
     }
 
     fn is_denied(&self, name: &str) -> bool {
-        (self.executor.decision)(name) == Decision::Deny
+        (self.executor.decision)(name) == PermissionDecision::Deny
     }
 
     /// Completes an input with the defaults of the schema.
-    pub(super) fn whole_input(&self, tool: &ComposedTool, mut input: Value) -> Value {
+    pub(super) fn with_defaults(&self, tool: &ComposedTool, mut input: Value) -> Value {
         if input.is_null() {
             input = Value::Object(Map::new());
         }
@@ -97,7 +97,7 @@ impl Shared<'_, '_> {
     /// Runs a tool at a nesting depth until a deadline.
     pub(super) fn run(&self, tool: &ComposedTool, input: Value, depth: usize, deadline: Instant) -> Trace {
         let begun = Instant::now();
-        let mut trace = empty_trace(tool, self.whole_input(tool, input));
+        let mut trace = empty_trace(tool, self.with_defaults(tool, input));
         trace.approval = self.level(tool);
         let outcome = match tool.declaration() {
             Some(declaration) => self.steps(tool, &declaration, &mut trace, depth, deadline),
@@ -124,7 +124,7 @@ impl Shared<'_, '_> {
     ) -> Result<Value, ToolFault> {
         self.judge(&tool.name, "input", &tool.input, &trace.input)?;
         self.spend(&trace.input)?;
-        let mut given: Vec<Given> = Vec::new();
+        let mut given: Vec<StepResult> = Vec::new();
         let mut failed: Option<ToolFault> = None;
         for (index, step) in declaration.steps.iter().enumerate() {
             let mut told = StepTrace {
@@ -139,7 +139,7 @@ impl Shared<'_, '_> {
                 match self.step(step, &trace.input, &given, &mut told, depth, deadline) {
                     Ok(output) => {
                         let error = told.error.as_ref().map(|error| error.message.clone());
-                        given.push(Given { id: step.id.clone(), output, error });
+                        given.push(StepResult { id: step.id.clone(), output, error });
                     }
                     Err(fault) => {
                         told.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
@@ -177,7 +177,7 @@ impl Shared<'_, '_> {
         &self,
         step: &Step,
         input: &Value,
-        given: &[Given],
+        given: &[StepResult],
         told: &mut StepTrace,
         depth: usize,
         deadline: Instant,
@@ -472,7 +472,7 @@ fn absent(absent: Absent) -> ToolFault {
 }
 
 fn lasting(code: &'static str, message: String) -> ToolFault {
-    ToolFault::lasting(code, message)
+    ToolFault::permanent(code, message)
 }
 
 /// Returns codes of an inner run unchanged if they mean the same for the outer one.

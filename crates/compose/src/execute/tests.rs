@@ -61,7 +61,7 @@ impl ToolHost for Words {
             }
             "cut" => Ok(input["text"].as_str().unwrap().split_whitespace().collect()),
             "fail" if self.failures.fetch_add(1, Ordering::Relaxed) < input["times"].as_u64().unwrap() as usize => {
-                Err(ToolFault::passing("busy", "it is busy"))
+                Err(ToolFault::transient("busy", "it is busy"))
             }
             "fail" => Ok(json!("went well")),
             "wait" => {
@@ -104,7 +104,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Returns an executor without any consent, which denies nothing.
 fn executor<'a>(host: &'a Words, composed: &'a [ComposedTool]) -> Executor<'a> {
-    let (decision, approved) = (&|_: &str| Decision::Allow, Approval::None);
+    let (decision, approved) = (&|_: &str| PermissionDecision::Allow, Approval::None);
     Executor { host, composed, decision, approved, limits: limits(), cancelled: &NEVER }
 }
 
@@ -257,7 +257,7 @@ fn denied_tool_is_unreachable_through_others() {
     );
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     for denied in ["cut", "skill_inner", "skill_outer"] {
-        let decision = |tool: &str| if tool == denied { Decision::Deny } else { Decision::Allow };
+        let decision = |tool: &str| if tool == denied { PermissionDecision::Deny } else { PermissionDecision::Allow };
         let executor =
             Executor { decision: &decision, approved: Approval::ExecEscalation, ..executor(&host, &composed) };
         let trace = executor.run(outer, json!({}));
@@ -274,7 +274,7 @@ fn nested_ask_decision_needs_consent() {
     let composed = compile(&host, &skills);
     let outer = composed.iter().find(|tool| tool.skill == "outer").unwrap();
     for asked in ["cut", "skill_inner", "skill_outer"] {
-        let decision = |tool: &str| if tool == asked { Decision::Ask } else { Decision::Allow };
+        let decision = |tool: &str| if tool == asked { PermissionDecision::Ask } else { PermissionDecision::Allow };
         let executor = |approved| Executor { decision: &decision, approved, ..executor(&host, &composed) };
         assert_eq!(executor(Approval::None).level(outer), Approval::PlanConfirm, "{asked}");
         let refused = executor(Approval::None).run(outer, json!({}));

@@ -55,7 +55,10 @@ pub(super) fn fill(wanted: &Fill, bounds: &Bounds<'_>) -> Result<Value, ToolFaul
 /// Appends a piece, unless the text would exceed the size limit of an answer.
 fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
     if text.len() + piece.len() > bounds.answer_bytes {
-        return Err(ToolFault::lasting("too_large", format!("the text is larger than {} bytes", bounds.answer_bytes)));
+        return Err(ToolFault::permanent(
+            "too_large",
+            format!("the text is larger than {} bytes", bounds.answer_bytes),
+        ));
     }
     text.push_str(piece);
     Ok(())
@@ -63,7 +66,7 @@ fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolF
 
 /// Fills the template and appends the result.
 fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
-    let fault = |message: String| ToolFault::lasting("invalid_template", message);
+    let fault = |message: String| ToolFault::permanent("invalid_template", message);
     let mut rest = template;
     while let Some(at) = rest.find("${") {
         let before = &rest[..at];

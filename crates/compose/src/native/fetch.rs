@@ -65,7 +65,7 @@ pub(super) struct Fetch {
 }
 
 /// Predicate for allowed addresses.
-pub(super) type MayAsk = Box<dyn Fn(&Uri) -> bool + Send>;
+pub(super) type AddressFilter = Box<dyn Fn(&Uri) -> bool + Send>;
 
 /// HTTP client restricted to an allow list of hosts, which resolves and checks addresses itself.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ impl Fetcher {
         &self,
         url: &str,
         headers: Vec<(String, String)>,
-        may_ask: MayAsk,
+        may_ask: AddressFilter,
         bounds: &Bounds<'_>,
     ) -> Result<Page, ToolFault> {
         let (deadline, answer_bytes) = (bounds.deadline, bounds.answer_bytes);
@@ -119,7 +119,7 @@ impl Fetcher {
             let bounds = Bounds { deadline, cancelled: &is_left, answer_bytes, level: Approval::None };
             let _nobody_waits = tell.send(fetcher.follow(&url, &headers, &may_ask, &bounds));
         };
-        let no_thread = |error| ToolFault::passing("io", format!("cannot start a thread: {error}"));
+        let no_thread = |error| ToolFault::transient("io", format!("cannot start a thread: {error}"));
         thread::Builder::new().spawn(work).map_err(no_thread)?;
         loop {
             let wait = bounds.remaining().inspect_err(|_| left.store(true, Ordering::Relaxed))?;
@@ -127,7 +127,7 @@ impl Fetcher {
                 Ok(page) => return page,
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    return Err(ToolFault::passing("unreachable", "the page could not be fetched"));
+                    return Err(ToolFault::transient("unreachable", "the page could not be fetched"));
                 }
             }
         }
@@ -138,7 +138,7 @@ impl Fetcher {
         &self,
         url: &str,
         headers: &[(String, String)],
-        may_ask: &MayAsk,
+        may_ask: &AddressFilter,
         bounds: &Bounds<'_>,
     ) -> Result<Page, ToolFault> {
         let mut at = parse(url)?;
@@ -150,7 +150,7 @@ impl Fetcher {
                 } else {
                     format!("{url} redirects to {place}, which is not an allowed host")
                 };
-                return Err(ToolFault::lasting("not_allowed", message)
+                return Err(ToolFault::permanent("not_allowed", message)
                     .hint("ask a person to allow the host with `hosts = [\"HOST\"]` under [tools] in config.toml"));
             }
             // The headers are only for the first host, since they may contain a secret.
@@ -163,7 +163,7 @@ impl Fetcher {
             }
             at = next(&at, &answer)?;
         }
-        Err(ToolFault::lasting("too_many_redirects", format!("{url} redirects more than {REDIRECTS} times")))
+        Err(ToolFault::permanent("too_many_redirects", format!("{url} redirects more than {REDIRECTS} times")))
     }
 
     fn ask(
@@ -211,8 +211,9 @@ impl Fetcher {
 }
 
 fn parse(url: &str) -> Result<Uri, ToolFault> {
-    let fault =
-        |why: &str| ToolFault::lasting("invalid_url", format!("{:?} {why}", url.chars().take(200).collect::<String>()));
+    let fault = |why: &str| {
+        ToolFault::permanent("invalid_url", format!("{:?} {why}", url.chars().take(200).collect::<String>()))
+    };
     let uri: Uri = url.parse().map_err(|_| fault("is not a valid URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(fault("is not an http or https URL"));
@@ -263,7 +264,7 @@ fn without_dots(path: &str) -> String {
 fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
     let location =
-        location.ok_or_else(|| ToolFault::passing("bad_answer", format!("{at} redirects without a location")))?;
+        location.ok_or_else(|| ToolFault::transient("bad_answer", format!("{at} redirects without a location")))?;
     let origin = format!(
         "{}://{}",
         at.scheme_str().unwrap_or("http"),
@@ -272,7 +273,7 @@ fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let location = location.split('#').next().unwrap_or_default();
     let is_whole = location.split(['/', '?']).next().is_some_and(|first| first.contains(':'));
     let target = match location {
-        "" => return Err(ToolFault::passing("bad_answer", format!("{at} redirects to itself"))),
+        "" => return Err(ToolFault::transient("bad_answer", format!("{at} redirects to itself"))),
         whole if is_whole => whole.to_owned(),
         other if other.starts_with("//") => format!("{}:{other}", at.scheme_str().unwrap_or("http")),
         path if path.starts_with('/') => format!("{origin}{path}"),
@@ -285,7 +286,7 @@ fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let target = parse(&target)?;
     match (at.scheme_str(), target.scheme_str()) {
         (Some("https"), Some("http")) => {
-            Err(ToolFault::lasting("not_allowed", format!("{at} redirects to {target}, which is not encrypted")))
+            Err(ToolFault::permanent("not_allowed", format!("{at} redirects to {target}, which is not encrypted")))
         }
         _ => Ok(target),
     }
@@ -302,16 +303,16 @@ fn page(
         let message = format!("{at} returned HTTP status {status}");
         let passes = status >= 500 || matches!(status, 408 | 425 | 429);
         return Err(if passes {
-            ToolFault::passing("bad_status", message)
+            ToolFault::transient("bad_status", message)
         } else {
-            ToolFault::lasting("bad_status", message)
+            ToolFault::permanent("bad_status", message)
         });
     }
     let header =
         |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let (content_type, coding) = (header("content-type"), header("content-encoding"));
     if !matches!(coding.as_str(), "" | "identity") {
-        return Err(ToolFault::lasting(
+        return Err(ToolFault::permanent(
             "bad_answer",
             format!("{at} sent the encoding {coding}, which was not requested"),
         ));
@@ -327,12 +328,12 @@ fn page(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 bounds.remaining()?;
-                return Err(ToolFault::passing("unreachable", format!("{at}: {error}")));
+                return Err(ToolFault::transient("unreachable", format!("{at}: {error}")));
             }
         };
         bytes.extend_from_slice(&part[..count]);
         if bytes.len() as u64 > most {
-            return Err(ToolFault::lasting("too_large", format!("{at} sent more than {most} bytes")));
+            return Err(ToolFault::permanent("too_large", format!("{at} sent more than {most} bytes")));
         }
     }
     Ok(Page { url: at.to_string(), status, content_type, bytes })
@@ -342,15 +343,15 @@ fn fault(uri: &Uri, error: &ureq::Error, bounds: &Bounds<'_>) -> ToolFault {
     if let ureq::Error::Io(inner) = error
         && inner.kind() == io::ErrorKind::PermissionDenied
     {
-        return ToolFault::lasting("not_allowed", format!("{uri}: {inner}")).hint(
+        return ToolFault::permanent("not_allowed", format!("{uri}: {inner}")).hint(
             "ask a person to allow private addresses with `private_addresses = true` under [tools] in \
                    config.toml",
         );
     }
     match (bounds.remaining(), error) {
         (Err(over), _) => over,
-        (Ok(_), ureq::Error::Timeout(_)) => ToolFault::passing("timeout", format!("{uri} did not respond in time")),
-        (Ok(_), error) => ToolFault::passing("unreachable", format!("{uri}: {error}")),
+        (Ok(_), ureq::Error::Timeout(_)) => ToolFault::transient("timeout", format!("{uri} did not respond in time")),
+        (Ok(_), error) => ToolFault::transient("unreachable", format!("{uri}: {error}")),
     }
 }
 

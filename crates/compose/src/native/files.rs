@@ -119,7 +119,7 @@ impl Files {
         let place = located.folder.unwrap_or(working);
         let root = folder::open_at(place).map_err(|error| {
             let which = if located.folder.is_some() { "a configured" } else { "the working" };
-            ToolFault::lasting("no_folder", format!("cannot use {which} folder: {error}"))
+            ToolFault::permanent("no_folder", format!("cannot use {which} folder: {error}"))
         })?;
         let prefix = located.folder.map(|folder| folder.join("").display().to_string()).unwrap_or_default();
         Ok(Self { root, place: place.to_owned(), hidden, prefix })
@@ -132,7 +132,7 @@ impl Files {
         let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?;
         let bytes = bytes.ok_or_else(|| unread(&dir, &name, &path, most))?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| ToolFault::lasting("not_text", format!("{path} is not a text file")))?;
+            .map_err(|_| ToolFault::permanent("not_text", format!("{path} is not a text file")))?;
         Ok(json!({"path": self.shown(&path), "bytes": text.len(), "text": text}))
     }
 
@@ -200,7 +200,7 @@ impl Files {
         let path = self.path(below)?;
         let real = resolve(&self.place).map_err(io(&path))?.join(path.as_str());
         if kept.iter().any(|folder| real.starts_with(folder)) || real.ends_with(LOCK_FILE) {
-            return Err(ToolFault::lasting("not_allowed", format!("{path} belongs to skillhub"))
+            return Err(ToolFault::permanent("not_allowed", format!("{path} belongs to skillhub"))
                 .hint("change skills with skill_manage, and install them with `skillhub install`"));
         }
         if wanted.content.len() as u64 > FILE_BYTES {
@@ -210,7 +210,7 @@ impl Files {
         match dir.symlink_metadata(&name) {
             Ok(about) if !about.is_file() => {
                 let message = format!("{path} already exists and is not a regular file");
-                return Err(ToolFault::lasting("not_allowed", message));
+                return Err(ToolFault::permanent("not_allowed", message));
             }
             _ => {}
         }
@@ -240,11 +240,11 @@ impl Files {
     /// Validates a path: the rules for paths in skills, and no hidden names unless they are allowed.
     fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
         let path = SkillPath::parse(text).map_err(|error| {
-            ToolFault::lasting("not_allowed", format!("{text:?} is not a valid path in the folder: {error}"))
+            ToolFault::permanent("not_allowed", format!("{text:?} is not a valid path in the folder: {error}"))
                 .hint("use a path relative to the working folder")
         })?;
         match !self.hidden && path.as_str().split('/').any(|part| part.starts_with('.')) {
-            true => Err(ToolFault::lasting("not_allowed", format!("{path} is hidden"))
+            true => Err(ToolFault::permanent("not_allowed", format!("{path} is hidden"))
                 .hint("ask a person to allow hidden files with `hidden = true` under [tools] in config.toml")),
             false => Ok(path),
         }
@@ -291,26 +291,28 @@ impl Listing<'_> {
 
 fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
     folder::open(dir, name).map_err(|error| match error {
-        folder::FolderError::Missing(_) => ToolFault::lasting("not_found", format!("{path} does not exist")),
+        folder::FolderError::Missing(_) => ToolFault::permanent("not_found", format!("{path} does not exist")),
         folder::FolderError::Link(_) => {
-            ToolFault::lasting("not_allowed", format!("{path} is behind a link, and links are not followed"))
+            ToolFault::permanent("not_allowed", format!("{path} is behind a link, and links are not followed"))
         }
-        error => ToolFault::lasting("not_allowed", format!("cannot open {path}: {error}")),
+        error => ToolFault::permanent("not_allowed", format!("cannot open {path}: {error}")),
     })
 }
 
 /// Returns the reason why a file cannot be read.
 fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
     match dir.symlink_metadata(name) {
-        Err(_) => ToolFault::lasting("not_found", format!("{path} does not exist in the working folder")),
+        Err(_) => ToolFault::permanent("not_found", format!("{path} does not exist in the working folder")),
         Ok(about) if about.is_symlink() => {
-            ToolFault::lasting("not_found", format!("{path} is a link, and links are not followed"))
+            ToolFault::permanent("not_found", format!("{path} is a link, and links are not followed"))
         }
         Ok(about) if about.is_dir() => {
-            ToolFault::lasting("not_found", format!("{path} is a folder")).hint("list its files with list_files")
+            ToolFault::permanent("not_found", format!("{path} is a folder")).hint("list its files with list_files")
         }
-        Ok(about) if about.is_file() => ToolFault::lasting("too_large", format!("{path} is larger than {most} bytes")),
-        Ok(_) => ToolFault::lasting("not_found", format!("{path} is not a regular file")),
+        Ok(about) if about.is_file() => {
+            ToolFault::permanent("too_large", format!("{path} is larger than {most} bytes"))
+        }
+        Ok(_) => ToolFault::permanent("not_found", format!("{path} is not a regular file")),
     }
 }
 
@@ -362,16 +364,16 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 fn too_large(path: &SkillPath) -> ToolFault {
-    ToolFault::lasting("too_large", format!("{path} would be larger than {FILE_BYTES} bytes"))
+    ToolFault::permanent("too_large", format!("{path} would be larger than {FILE_BYTES} bytes"))
 }
 
 fn io(path: &SkillPath) -> impl Fn(std::io::Error) -> ToolFault {
     let path = path.to_string();
-    move |error| ToolFault::passing("io", format!("{path}: {error}"))
+    move |error| ToolFault::transient("io", format!("{path}: {error}"))
 }
 
 fn io_of_root(error: std::io::Error) -> ToolFault {
-    ToolFault::passing("io", format!("the working folder: {error}"))
+    ToolFault::transient("io", format!("the working folder: {error}"))
 }
 
 #[cfg(test)]

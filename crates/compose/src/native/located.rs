@@ -42,7 +42,7 @@ impl<'a> Located<'a> {
         match Located::of(known, folders) {
             Ok(located) if located.below.split('/').any(|part| part == "..") => {
                 let message = format!("{literal:?} leads outside its folder");
-                Some(ToolFault::lasting("not_allowed", message).hint("write the path without `..`"))
+                Some(ToolFault::permanent("not_allowed", message).hint("write the path without `..`"))
             }
             Ok(_) => None,
             Err(_) if may_follow => None,
@@ -56,7 +56,7 @@ impl<'a> Located<'a> {
 fn outside(text: &str, folder: &Path, folders: &[PathBuf]) -> ToolFault {
     let wanted: Vec<&Path> = folders.iter().map(PathBuf::as_path).chain([folder]).collect();
     let message = format!("{text:?} is outside the folders that tools may use");
-    ToolFault::lasting("not_allowed", message).hint(format!(
+    ToolFault::permanent("not_allowed", message).hint(format!(
         "ask a person to set `folders = {}` under [tools] in config.toml (`skillhub where` shows its path), or use a \
          path relative to the working folder",
         json!(wanted)

@@ -56,13 +56,13 @@ pub(super) fn run(wanted: Query, bounds: &Bounds<'_>) -> Result<Value, ToolFault
     thread::Builder::new()
         .stack_size(STACK)
         .spawn(work)
-        .map_err(|error| ToolFault::passing("io", format!("cannot start a thread: {error}")))?;
+        .map_err(|error| ToolFault::transient("io", format!("cannot start a thread: {error}")))?;
     loop {
         match told.recv_timeout(bounds.remaining()?.min(NAP)) {
             Ok(answer) => return answer,
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                return Err(ToolFault::lasting("invalid_query", "the query could not be run"));
+                return Err(ToolFault::permanent("invalid_query", "the query could not be run"));
             }
         }
     }
@@ -73,18 +73,19 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     let plain = without_strings(&wanted.query);
     if wanted.query.len() > QUERY_BYTES || nesting(&plain) > NESTED {
         let message = format!("{shown:?} is longer than {QUERY_BYTES} bytes, or nests more than {NESTED} brackets");
-        return Err(ToolFault::lasting("invalid_query", message));
+        return Err(ToolFault::permanent("invalid_query", message));
     }
-    let path = JsonPath::parse(&wanted.query)
-        .map_err(|error| ToolFault::lasting("invalid_query", format!("{shown:?} is not a valid JSONPath: {error}")))?;
+    let path = JsonPath::parse(&wanted.query).map_err(|error| {
+        ToolFault::permanent("invalid_query", format!("{shown:?} is not a valid JSONPath: {error}"))
+    })?;
     let data = match wanted.data {
         Value::String(text) => fitting::parse(&text)
-            .map_err(|error| ToolFault::lasting("invalid_json", format!("`data` is not valid JSON: {error}")))?,
+            .map_err(|error| ToolFault::permanent("invalid_json", format!("`data` is not valid JSON: {error}")))?,
         data => data,
     };
     if looks(&plain, &data) > LOOKS {
         let message = format!("{shown:?} may visit more than {LOOKS} nodes of this value");
-        return Err(ToolFault::lasting("too_large", message).hint("use fewer `..`, commas and `$` inside filters"));
+        return Err(ToolFault::permanent("too_large", message).hint("use fewer `..`, commas and `$` inside filters"));
     }
     let found = path.query(&data);
     if wanted.first {
@@ -97,7 +98,7 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     for part in found.iter() {
         bytes = bytes.saturating_add(1 + *sizes.entry(std::ptr::from_ref(*part)).or_insert_with(|| size(part)));
         if bytes > most {
-            return Err(ToolFault::lasting(
+            return Err(ToolFault::permanent(
                 "too_large",
                 format!("the matches of {shown:?} are larger than {most} bytes"),
             ));

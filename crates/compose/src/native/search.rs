@@ -44,7 +44,7 @@ pub(super) fn search(
     bounds: &Bounds<'_>,
 ) -> Result<Value, ToolFault> {
     let settings = settings.ok_or_else(|| {
-        ToolFault::lasting("not_configured", "no search endpoint is configured")
+        ToolFault::permanent("not_configured", "no search endpoint is configured")
             .hint("set `url` under [tools.search] in config.toml")
     })?;
     let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
@@ -53,7 +53,7 @@ pub(super) fn search(
     let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if let (Some(name), Some(variable)) = (&settings.header, &settings.header_from) {
         let value = std::env::var(variable).map_err(|_| {
-            ToolFault::lasting(
+            ToolFault::permanent(
                 "not_configured",
                 format!("the search endpoint needs the environment variable {variable}, which is not set"),
             )
@@ -70,7 +70,7 @@ pub(super) fn search(
     let may_ask = move |uri: &Uri| uri.authority().is_some_and(|at| at.as_str() == own);
     let page = fetcher.get(&url, headers, Box::new(may_ask), bounds)?;
     let answer: Value = serde_json::from_slice(&page.bytes).map_err(|error| {
-        ToolFault::passing(
+        ToolFault::transient(
             "bad_answer",
             format!(
                 "the search endpoint did not return valid JSON: \
@@ -79,8 +79,11 @@ pub(super) fn search(
         )
     })?;
     let results = answer.pointer(&settings.results).and_then(Value::as_array).ok_or_else(|| {
-        ToolFault::lasting("bad_answer", format!("the search endpoint's response has no list at {}", settings.results))
-            .hint("set the path of the list with `results` under [tools.search] in config.toml")
+        ToolFault::permanent(
+            "bad_answer",
+            format!("the search endpoint's response has no list at {}", settings.results),
+        )
+        .hint("set the path of the list with `results` under [tools.search] in config.toml")
     })?;
     let part =
         |result: &Value, pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();

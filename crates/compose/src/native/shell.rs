@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use process::{Ended, Order, child};
+use process::{BoundedCommand, ExitReason, child};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -42,19 +42,19 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     command.envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     let (time, most) = (bounds.remaining()?, bounds.answer_bytes / 2);
     let input = wanted.stdin.clone().into_bytes();
-    let order = Order { input, output_bytes: Some(most), ..Order::new(command, time) };
+    let order = BoundedCommand { input, output_bytes: Some(most), ..BoundedCommand::new(command, time) };
     let done = process::run(order, || bounds.remaining().is_err()).map_err(|error| {
-        ToolFault::lasting("not_started", format!("cannot start {:?}: {error}", wanted.command)).hint(
+        ToolFault::permanent("not_started", format!("cannot start {:?}: {error}", wanted.command)).hint(
             "put only the program in `command` and its arguments in `args`; for a command line, use `sh` with \
                    `-c`",
         )
     })?;
     match done.ended {
-        Ended::Exited => {}
-        Ended::TooMuchOutput => {
-            return Err(ToolFault::lasting("too_large", format!("the command printed more than {most} bytes")));
+        ExitReason::Exited => {}
+        ExitReason::TooMuchOutput => {
+            return Err(ToolFault::permanent("too_large", format!("the command printed more than {most} bytes")));
         }
-        Ended::TimedOut | Ended::Stopped => bounds.remaining().map(drop)?,
+        ExitReason::TimedOut | ExitReason::Stopped => bounds.remaining().map(drop)?,
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));

@@ -8,7 +8,7 @@ use library::{Durability, LibraryError, ensure_dir, open_dir, read_bounded, writ
 use serde_json::{Value, json};
 use toml::Table;
 
-use super::{Document, Entry, FILE, FILE_BYTES, FORMAT};
+use super::{Document, FILE, FILE_BYTES, FORMAT, ToolEntry};
 
 /// Name of its folder in the home.
 const FOLDER: &str = "state";
@@ -57,7 +57,7 @@ fn tools_of(own: &Path) -> Option<Vec<Value>> {
     let note = String::from_utf8(read_bounded(&dir, "library.toml", NOTE_BYTES).ok()??).ok()?;
     let note: Table = note.parse().ok()?;
     let library = note.get("path")?.as_str()?;
-    let tools = stored.skills.values().filter_map(Entry::tool).map(|tool| {
+    let tools = stored.skills.values().filter_map(ToolEntry::tool).map(|tool| {
         let mut document = tool.document();
         document["library"] = Value::from(library);
         document

@@ -4,7 +4,7 @@ use testkit::Random;
 
 use super::*;
 
-fn marks(random: &mut Random, rates: &[f64]) -> Marks {
+fn marks(random: &mut Random, rates: &[f64]) -> AssertionResults {
     rates.iter().map(|rate| Some(random.happens(*rate))).collect()
 }
 
@@ -35,14 +35,14 @@ fn tails_are_exact() {
 #[test]
 fn one_case_that_always_breaks_is_worse_even_beside_gains() {
     let worse = steady(&[&[true, true], &[true], &[true]], &[&[true, false], &[true], &[true]], 5);
-    assert_eq!(worse.decision, Decision::Worse, "{worse:#?}");
+    assert_eq!(worse.decision, ComparisonResult::Worse, "{worse:#?}");
     let base: [&[bool]; 3] = [&[true], &[false], &[false]];
     let mixed = steady(&base, &[&[false], &[true], &[true]], 10);
-    assert_eq!(mixed.decision, Decision::Worse, "{mixed:#?}");
+    assert_eq!(mixed.decision, ComparisonResult::Worse, "{mixed:#?}");
     assert!(mixed.cases[0].worse && mixed.overall.wins > mixed.overall.losses);
-    assert_eq!(steady(&base, &[&[true], &[true], &[true]], 5).decision, Decision::Better);
-    assert_eq!(steady(&base, &base, 5).decision, Decision::NoDifference);
-    assert_eq!(steady(&[&[true]], &[&[false]], 4).decision, Decision::NoDifference, "four pairs show nothing");
+    assert_eq!(steady(&base, &[&[true], &[true], &[true]], 5).decision, ComparisonResult::Better);
+    assert_eq!(steady(&base, &base, 5).decision, ComparisonResult::NoDifference);
+    assert_eq!(steady(&[&[true]], &[&[false]], 4).decision, ComparisonResult::NoDifference, "four pairs show nothing");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn what_tells_nothing_and_what_is_flaky_is_named_and_left_out() {
         (&seen.cases[0].flaky, &seen.cases[0].telling_nothing, &seen.cases[0].undecided),
         (&vec![1], &vec![0], &vec![2])
     );
-    assert_eq!((seen.decision, seen.overall.ties), (Decision::NoDifference, 6));
+    assert_eq!((seen.decision, seen.overall.ties), (ComparisonResult::NoDifference, 6));
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn a_gain_that_the_held_out_cases_lose_again_is_none() {
         pairs: vec![(vec![Some(base)], vec![Some(candidate)]); count],
     };
     let mut cases: Vec<CaseRuns> = shown.iter().map(|id| case(id, false, true, 5)).collect();
-    assert_eq!(compare(&cases, Rules::default()).decision, Decision::Better);
+    assert_eq!(compare(&cases, Rules::default()).decision, ComparisonResult::Better);
     cases.push(case(&held, true, false, 2));
-    assert_eq!(compare(&cases, Rules::default()).decision, Decision::NoDifference);
+    assert_eq!(compare(&cases, Rules::default()).decision, ComparisonResult::NoDifference);
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn equal_sides_are_promoted_and_called_worse_no_oftener_than_the_rules_say() {
     for _ in 0..rounds {
         let rates: Vec<Vec<f64>> = (0..6).map(|_| (0..3).map(|_| 0.5 + chance.draw() / 2.0).collect()).collect();
         match compare(&runs(&mut chance, &rates, &rates, 8), Rules::default()).decision {
-            Decision::Better => better += 1,
-            Decision::Worse => worse += 1,
-            Decision::NoDifference => {}
+            ComparisonResult::Better => better += 1,
+            ComparisonResult::Worse => worse += 1,
+            ComparisonResult::NoDifference => {}
         }
     }
     println!("equal sides, {rounds} comparisons: {better} better, {worse} worse");
@@ -95,7 +95,9 @@ fn a_real_loss_is_found_under_noise() {
     let base: Vec<Vec<f64>> = (0..8).map(|_| vec![0.95; 3]).collect();
     let candidate: Vec<Vec<f64>> = (0..8).map(|_| vec![0.95, 0.95, 0.5]).collect();
     let found = (0..200)
-        .filter(|_| compare(&runs(&mut chance, &base, &candidate, 8), Rules::default()).decision == Decision::Worse)
+        .filter(|_| {
+            compare(&runs(&mut chance, &base, &candidate, 8), Rules::default()).decision == ComparisonResult::Worse
+        })
         .count();
     assert!(found >= 190, "{found} of 200");
 }

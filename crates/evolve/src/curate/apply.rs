@@ -12,7 +12,7 @@ use skill::{
 use skill_manage::{Policy, Preset};
 use thiserror::Error;
 
-use super::{Facts, Judgement, Kept, Plan, Step, judge};
+use super::{Facts, Judgement, KeepReason, Plan, Step, judge};
 
 /// Event action for an archived skill.
 const ARCHIVE: &str = "archive";
@@ -148,10 +148,12 @@ fn still_stale(step: &Step, plan: &Plan, facts: &Facts, now: Timestamp) -> Resul
     }
     match judge(skill, &facts.record, plan.terms, now) {
         Judgement::Stale(again) if again.last_used == step.last_used => Ok(skill.name.clone()),
-        Judgement::Stale(_) | Judgement::Kept(Kept::InUse) => Err("it was used since the plan was made".to_owned()),
-        Judgement::Kept(Kept::OutOfSight) => Err("agents no longer see it".to_owned()),
-        Judgement::Kept(Kept::Silence) => Err("too few uses are recorded now".to_owned()),
-        Judgement::Kept(Kept::Exempt(why)) => Err(format!("{why} now")),
+        Judgement::Stale(_) | Judgement::Kept(KeepReason::InUse) => {
+            Err("it was used since the plan was made".to_owned())
+        }
+        Judgement::Kept(KeepReason::OutOfSight) => Err("agents no longer see it".to_owned()),
+        Judgement::Kept(KeepReason::Silence) => Err("too few uses are recorded now".to_owned()),
+        Judgement::Kept(KeepReason::Exempt(why)) => Err(format!("{why} now")),
     }
 }
 

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use library::{
-    Closeness, Event, EventStatus, Glance, Library, LibraryError, Origin, RevisionId, Standing, StorageError, UseKind,
-    UseState,
+    ChangeDetection, Event, EventStatus, FolderStatus, Library, LibraryError, Origin, RevisionId, SkillSummary,
+    StorageError, UseKind, UseState,
 };
 use skill::{
     Bundle, Limits, SkillName, SkillPath, frontmatter,
     validate::{self, Strictness, validate_bundle},
 };
 
-use super::{Record, near};
+use super::{Record, similarity};
 
 /// Skills that others need. Maps the needed name to the names that need it.
 pub type References = BTreeMap<String, Vec<String>>;
@@ -54,7 +54,7 @@ pub enum Fault {
 
 /// Facts extracted from a skill's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spoken {
+pub struct TextFacts {
     /// Size of SKILL.md in bytes.
     pub bytes: usize,
     /// Hashed word sequences of its instructions.
@@ -97,7 +97,7 @@ pub struct SkillFacts {
     /// Original state. `None` if it has not changed, or the log does not contain it.
     pub base: Option<Base>,
     /// Facts extracted from its files.
-    pub spoken: Spoken,
+    pub spoken: TextFacts,
 }
 
 /// All inputs of the curator from a library.
@@ -130,8 +130,8 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
     let has_outcomes = library.last_recorded()?.is_some();
     let state = library.state()?;
     let mut skills = Vec::new();
-    for glance in library.glances(Closeness::Signatures)? {
-        let Glance { name, head: Some(head), front, standing, .. } = glance else { continue };
+    for glance in library.summaries(ChangeDetection::Signatures)? {
+        let SkillSummary { name, head: Some(head), front, standing, .. } = glance else { continue };
         let files = match library.bundle(&head.id) {
             Ok(files) => files,
             Err(StorageError::Damaged(_) | StorageError::UnknownRevision(_)) => continue,
@@ -199,12 +199,14 @@ fn base(
     }))
 }
 
-fn fault(standing: Standing) -> Option<Fault> {
+fn fault(standing: FolderStatus) -> Option<Fault> {
     match standing {
-        Standing::Clean | Standing::Earlier => None,
-        Standing::Missing => Some(Fault::Missing),
-        Standing::Modified => Some(Fault::Unrecorded),
-        Standing::Blocked(why) | Standing::Lapsed(why) | Standing::Damaged(why) => Some(Fault::Blocked(why)),
+        FolderStatus::Clean | FolderStatus::Earlier => None,
+        FolderStatus::Missing => Some(Fault::Missing),
+        FolderStatus::Modified => Some(Fault::Unrecorded),
+        FolderStatus::Blocked(why) | FolderStatus::Lapsed(why) | FolderStatus::Damaged(why) => {
+            Some(Fault::Blocked(why))
+        }
     }
 }
 
@@ -238,8 +240,8 @@ fn add_outcomes(
     Ok(())
 }
 
-fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> Spoken {
-    let Some(text) = files.skill_md() else { return Spoken::default() };
+fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> TextFacts {
+    let Some(text) = files.skill_md() else { return TextFacts::default() };
     let (yaml, body) = frontmatter::split(text).map_or(("", text), |split| (split.yaml, split.body));
     let missing = validate_bundle(files, Some(name.as_str()), Strictness::Standard, limits);
     let missing = missing.into_iter().filter(|problem| problem.code == "reference_missing");
@@ -248,7 +250,7 @@ fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> Spoken {
         true => files.reading(limits).map(|read| read.frontmatter.requires.clone()).unwrap_or_default(),
         false => Vec::new(),
     };
-    Spoken { bytes: text.len(), stretches: near::stretches(body), names: named(body), requires, dead_links }
+    TextFacts { bytes: text.len(), stretches: similarity::stretches(body), names: named(body), requires, dead_links }
 }
 
 /// Extracts possible names of other skills from a text: single words in backticks, and sibling folders that a link

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Facts, Fault, SkillFacts,
-    near::{self, Near},
+    similarity::{self, SimilarGroup},
 };
 
 /// Estimated bytes per token.
@@ -126,14 +126,16 @@ pub(super) fn report(facts: &Facts, now: Timestamp) -> Report {
     let name = |place: usize| skills.get(place).map(|skill| skill.name.to_string()).unwrap_or_default();
     let names = |places: Vec<usize>| places.into_iter().map(name).collect::<Vec<_>>();
     let sets: Vec<&[u64]> = skills.iter().map(|skill| skill.spoken.stretches.as_slice()).collect();
-    let (groups, compared_all) = near::near_duplicates(&sets);
-    let duplicates =
-        groups.into_iter().map(|Near { places, percent }| Duplicates { skills: names(places), percent }).collect();
+    let (groups, compared_all) = similarity::near_duplicates(&sets);
+    let duplicates = groups
+        .into_iter()
+        .map(|SimilarGroup { places, percent }| Duplicates { skills: names(places), percent })
+        .collect();
     let descriptions: Vec<&str> = skills.iter().map(|skill| skill.description.as_str()).collect();
-    let collisions: Vec<Vec<String>> = near::equal(&descriptions).into_iter().map(names).collect();
+    let collisions: Vec<Vec<String>> = similarity::equal(&descriptions).into_iter().map(names).collect();
     let both: Vec<String> = skills.iter().map(|skill| format!("{} {}", skill.name, skill.description)).collect();
     let both: Vec<&str> = both.iter().map(String::as_str).collect();
-    let alike = near::alike(&both, PAIRS);
+    let alike = similarity::similar_pairs(&both, PAIRS);
     let alike = alike.into_iter().map(|(a, b, percent)| Pair { skills: [name(a), name(b)], percent }).collect();
     let mut growth: Vec<Grown> = skills.iter().filter_map(|skill| grown(skill, now)).collect();
     growth.sort_by_key(|grown| std::cmp::Reverse(grown.per_month));

@@ -11,12 +11,12 @@ pub enum Judgement {
     /// The skill has not been used or changed for a long time.
     Stale(Box<Step>),
     /// The skill stays, for this reason.
-    Kept(Kept),
+    Kept(KeepReason),
 }
 
 /// Reason why a skill stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeepReason {
     /// It was used or changed recently.
     InUse,
     /// It is already hidden from agents.
@@ -36,7 +36,7 @@ fn day(time: Timestamp) -> String {
 }
 
 /// Returns the reason why no skill can be called stale, if the record of uses is insufficient.
-pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<String> {
+pub(super) fn insufficient_record(record: &Record, terms: Terms, now: Timestamp) -> Option<String> {
     let (Some(since), Some(until)) = (record.since, record.until) else {
         return Some("no uses are recorded, so unused skills cannot be found".to_owned());
     };
@@ -57,17 +57,17 @@ pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<S
 #[must_use]
 pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) -> Judgement {
     if !skill.enabled {
-        return Judgement::Kept(Kept::OutOfSight);
+        return Judgement::Kept(KeepReason::OutOfSight);
     }
-    if silence(record, terms, now).is_some() {
-        return Judgement::Kept(Kept::Silence);
+    if insufficient_record(record, terms, now).is_some() {
+        return Judgement::Kept(KeepReason::Silence);
     }
     let limit = before(now, terms.stale_days);
     if skill.changed > limit || skill.used.is_some_and(|used| used > limit) {
-        return Judgement::Kept(Kept::InUse);
+        return Judgement::Kept(KeepReason::InUse);
     }
     if let Some(why) = exempt(skill) {
-        return Judgement::Kept(Kept::Exempt(why));
+        return Judgement::Kept(KeepReason::Exempt(why));
     }
     let reason = match skill.used {
         Some(used) => format!("not used since {}", day(used)),

@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 use library::RevisionId;
 use skill::SkillName;
 
-use super::{Base, Facts, Fault, Judgement, Kept, Record, SkillFacts, Spoken, Terms, judge, plan, report::DriftKind};
+use super::{
+    Base, Facts, Fault, Judgement, KeepReason, Record, SkillFacts, Terms, TextFacts, judge, plan, report::DriftKind,
+};
 
 fn now() -> Timestamp {
     "2026-06-01T00:00:00Z".parse().unwrap()
@@ -30,7 +32,7 @@ fn unused(name: &str) -> SkillFacts {
         changed: days_ago(200),
         used: None,
         base: None,
-        spoken: Spoken::default(),
+        spoken: TextFacts::default(),
     }
 }
 
@@ -54,10 +56,10 @@ fn only_unused_unchanged_skills_are_stale() {
         SkillFacts { changed: Timestamp::MAX, ..unused("a") },
     ];
     for skill in in_use {
-        assert_eq!(decided(&skill), Judgement::Kept(Kept::InUse));
+        assert_eq!(decided(&skill), Judgement::Kept(KeepReason::InUse));
     }
     let hidden = SkillFacts { enabled: false, ..unused("a") };
-    assert_eq!(decided(&hidden), Judgement::Kept(Kept::OutOfSight));
+    assert_eq!(decided(&hidden), Judgement::Kept(KeepReason::OutOfSight));
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn pinned_or_needed_skills_are_exempt() {
         SkillFacts { placed: 1, ..unused("a") },
     ];
     for skill in exempt {
-        assert!(matches!(decided(&skill), Judgement::Kept(Kept::Exempt(_))), "{skill:?}");
+        assert!(matches!(decided(&skill), Judgement::Kept(KeepReason::Exempt(_))), "{skill:?}");
     }
     let counted = SkillFacts { placed: 1, used: Some(days_ago(120)), ..unused("a") };
     assert!(matches!(decided(&counted), Judgement::Stale(_)), "of one that was counted once, silence says something");
@@ -110,7 +112,7 @@ fn growth_is_measured_from_base() {
     let skill = SkillFacts {
         tools: tools("Read Bash"),
         base: Some(base.clone()),
-        spoken: Spoken { bytes: 12_000, ..Spoken::default() },
+        spoken: TextFacts { bytes: 12_000, ..TextFacts::default() },
         fault: Some(Fault::Missing),
         ..unused("a")
     };

@@ -13,7 +13,7 @@ const PATTERN_MEMORY_BYTES: usize = 4 << 20;
 /// Way in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum ExitReason {
     /// The process exited, or was ended by a signal.
     Exited,
     /// The process exceeded the time limit and was killed.
@@ -22,7 +22,7 @@ pub enum Ended {
     TooMuchOutput,
 }
 
-impl Ended {
+impl ExitReason {
     /// Returns a sentence about the end, for people.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -40,7 +40,7 @@ pub struct Observed {
     /// Exit code. `None` if a signal ended it.
     pub exit: Option<i32>,
     /// Way in which it ended.
-    pub ended: Ended,
+    pub ended: ExitReason,
     /// Standard output of the run.
     pub stdout: String,
     /// Standard error of the run.
@@ -82,7 +82,7 @@ pub struct Graded {
 /// Evaluates every assertion of a case, in order.
 #[must_use]
 pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Vec<Graded> {
-    let is_whole = observed.ended == Ended::Exited;
+    let is_whole = observed.ended == ExitReason::Exited;
     let sentences: Vec<&str> =
         case.assertions.iter().filter(|a| a.check == Check::Judged).map(|a| a.text.as_str()).collect();
     let said = match is_whole && !sentences.is_empty() {
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    fn marks(checks: &Value, ended: Ended) -> Vec<Option<bool>> {
+    fn marks(checks: &Value, ended: ExitReason) -> Vec<Option<bool>> {
         let evals = json!({"evals": [{"id": 1, "prompt": "p", "checks": checks}]}).to_string();
         let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
         let path = |text: &str| SkillPath::parse(text).unwrap();
@@ -268,8 +268,8 @@ mod tests {
             (json!("it is good"), json!("it is bad")),
         ];
         for (holds, fails) in pairs {
-            assert_eq!(marks(&json!([holds, fails]), Ended::Exited), [Some(true), Some(false)], "{holds} {fails}");
-            assert_eq!(marks(&json!([holds]), Ended::TimedOut), [Some(false)], "{holds}");
+            assert_eq!(marks(&json!([holds, fails]), ExitReason::Exited), [Some(true), Some(false)], "{holds} {fails}");
+            assert_eq!(marks(&json!([holds]), ExitReason::TimedOut), [Some(false)], "{holds}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! [`Places`]: the line of each value of a JSON document.
+//! [`LinePositions`]: the line of each value of a JSON document.
 
 use std::collections::BTreeMap;
 
 /// Lines by JSON Pointer, and duplicate keys.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct LinePositions {
     lines: BTreeMap<String, usize>,
     /// Duplicate keys of objects, as (line, key).
     pub doubled: Vec<(usize, String)>,
 }
 
-impl Places {
+impl LinePositions {
     /// Indexes a document that is known to be valid JSON.
     #[must_use]
     pub fn of(text: &str) -> Self {
@@ -36,7 +36,7 @@ struct Walk<'t> {
     text: &'t str,
     at: usize,
     line: usize,
-    places: Places,
+    places: LinePositions,
 }
 
 impl Walk<'_> {
@@ -128,7 +128,7 @@ mod tests {
     fn every_value_has_its_line() {
         let text = "{\n \"a\": [1,\n  {\"b/c\": \"x\\\"\\\\\"}],\n \"d\": {},\n \"e\": [], \"a\": 2\n}";
         serde_json::from_str::<serde_json::Value>(text).unwrap();
-        let places = Places::of(text);
+        let places = LinePositions::of(text);
         for (pointer, line) in [("", 1), ("/a/1", 3), ("/a/1/b~1c", 3), ("/d", 4), ("/e", 5), ("/e/7", 5)] {
             assert_eq!(places.line(pointer), Some(line), "{pointer}");
         }

@@ -5,7 +5,7 @@ use skill::{Bundle, Problem, Severity, SkillPath};
 
 use super::{
     Assertion, Case, Check, EVALS_FILE, EvalLimits, EvalSet, Target, grade::pattern_of, is_eval, json_path,
-    lines::Places,
+    lines::LinePositions,
 };
 
 /// Result of reading a skill's evals.
@@ -37,7 +37,7 @@ const CASE_FIELDS: [&str; 13] = [
 /// Reads the `evals/evals.json` of a skill.
 #[must_use]
 pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
-    let mut reader = Reader { skill, limits, places: Places::default(), problems: Vec::new() };
+    let mut reader = Reader { skill, limits, places: LinePositions::default(), problems: Vec::new() };
     let set = reader.set();
     let is_bad = reader.problems.iter().any(Problem::is_error);
     let mut problems = reader.problems;
@@ -48,7 +48,7 @@ pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
 struct Reader<'s> {
     skill: &'s Bundle,
     limits: &'s EvalLimits,
-    places: Places,
+    places: LinePositions,
     problems: Vec<Problem>,
 }
 
@@ -87,7 +87,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        self.places = Places::of(text);
+        self.places = LinePositions::of(text);
         for (line, key) in self.places.doubled.clone() {
             let message = format!("the key {key:?} occurs twice in one object");
             self.error("evals_doubled_key", "", message);

@@ -13,24 +13,27 @@ use skill::{Bundle, SkillName};
 use skill_manage::documents;
 use web::{
     ApiError,
-    pages::{Compared, Content, Judgements, Wanted, encoded, visible},
+    pages::{CompareOptions, Compared, Content, Judgements, encoded, visible},
 };
 
 use super::{
-    guest::{Guest, answer},
-    pieces::{Asked, heading, line, verdict_of},
+    pieces::{PageQuery, heading, line, verdict_of},
+    signed_in::{SignedIn, answer},
 };
-use crate::gateway::{Shared, Work, told};
+use crate::gateway::{Shared, Work, into_api_error};
 
 /// Renders the comparison of two revisions. `from` defaults to the parent of `to`, and `to` to the newest revision.
 pub async fn diff(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path(name): Path<String>,
-    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    (asked, wanted): (
+        Result<Parameters<PageQuery>, QueryRejection>,
+        Result<Parameters<CompareOptions>, QueryRejection>,
+    ),
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
         let name = work.skill_called(&name)?;
         let body = shown(work, guest, &name, &asked, &wanted, &judgements)?;
@@ -41,22 +44,22 @@ pub async fn diff(
 
 fn shown(
     work: &Work<'_>,
-    guest: &Guest,
+    guest: &SignedIn,
     name: &SkillName,
-    asked: &Asked,
-    wanted: &Wanted,
+    asked: &PageQuery,
+    wanted: &CompareOptions,
     judgements: &Judgements,
 ) -> Result<Markup, ApiError> {
     let (texts, words) = (guest.texts, &guest.texts.library);
     let library = work.place.library_of(name)?;
     let to = if asked.to.is_empty() { "head" } else { &asked.to };
-    let (to, new) = documents::at(&library, name, to).map_err(told)?;
+    let (to, new) = documents::at(&library, name, to).map_err(into_api_error)?;
     let from = match (asked.from.as_str(), &to.parent) {
         ("", Some(parent)) => Some(parent.as_str()),
         ("", None) => None,
         (from, _) => Some(from),
     };
-    let from = from.map(|from| documents::at(&library, name, from).map_err(told)).transpose()?;
+    let from = from.map(|from| documents::at(&library, name, from).map_err(into_api_error)).transpose()?;
     let (from, old) = from.map_or_else(|| (None, Bundle::default()), |(from, old)| (Some(from), old));
     let judged = (judgements.of(old.digest(), &old), judgements.of(new.digest(), &new));
     let query = |from: &str, to: u64| format!("/skills/{name}/diff?from={}&to={to}", encoded(from));
@@ -74,8 +77,8 @@ fn shown(
     Ok(html! {
         header.title {
             (heading(name.as_str(), &title, guest, "/diff"))
-            @if let Some(from) = &from { (told_of(guest, from)) }
-            (told_of(guest, &to))
+            @if let Some(from) = &from { (render_revision(guest, from)) }
+            (render_revision(guest, &to))
             (compared.views(&more))
         }
         (compared.shown((&old, &new), (&judged.0, &judged.1)))
@@ -83,7 +86,7 @@ fn shown(
 }
 
 /// Renders a revision's number, author, verdict and reason.
-fn told_of(guest: &Guest, one: &Revision) -> Markup {
+fn render_revision(guest: &SignedIn, one: &Revision) -> Markup {
     let words = &guest.texts.library;
     html! {
         p.facts {

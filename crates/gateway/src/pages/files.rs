@@ -15,8 +15,8 @@ use web::{
     pages::{Content, Judgements, encoded, listing, visible},
 };
 
-use super::guest::{Guest, answer};
-use crate::gateway::{Shared, Work, told};
+use super::signed_in::{SignedIn, answer};
+use crate::gateway::{Shared, Work, into_api_error};
 
 /// Placeholder for a revision's id that selects the skill as agents see it.
 pub const NOW: &str = "now";
@@ -24,7 +24,7 @@ pub const NOW: &str = "now";
 /// Renders the page of a file.
 pub async fn file(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path((name, revision, path)): Path<(String, String, String)>,
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
@@ -49,13 +49,14 @@ pub async fn file(
 
 /// Returns the files of a revision, or for [`NOW`] those that agents see.
 pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle, ApiError> {
-    let at = |revision: &str| Ok(documents::at(&work.place.library_of(name)?, name, revision).map_err(told)?.1);
+    let at =
+        |revision: &str| Ok(documents::at(&work.place.library_of(name)?, name, revision).map_err(into_api_error)?.1);
     if revision != NOW {
         return at(revision);
     }
-    match work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)? {
+    match work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(into_api_error)? {
         Ok(given) => Ok(given.files),
         // An unknown name gets the same answer as for each of its revisions.
-        Err(error) => at("head").and(Err(told(error))),
+        Err(error) => at("head").and(Err(into_api_error(error))),
     }
 }

@@ -10,10 +10,10 @@ use skill::SkillName;
 use web::pages::{Content, number, visible};
 
 use super::{
-    guest::{Guest, answer},
-    pieces::{Asked, actor, done, heading, line, verdict_of},
+    pieces::{PageQuery, actor, done, heading, line, verdict_of},
+    signed_in::{SignedIn, answer},
 };
-use crate::gateway::{Shared, told};
+use crate::gateway::{Shared, into_api_error};
 
 /// Number of revisions on a page.
 const SHOWN: usize = 50;
@@ -22,7 +22,7 @@ const CHOSEN: usize = 500;
 
 /// The data of the history page.
 struct Timeline<'a> {
-    guest: &'a Guest,
+    guest: &'a SignedIn,
     name: &'a SkillName,
     /// All loaded revisions, newest first.
     revisions: &'a [Revision],
@@ -32,17 +32,17 @@ struct Timeline<'a> {
 /// Renders the history of a skill.
 pub async fn history(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path(name): Path<String>,
-    asked: Result<Parameters<Asked>, QueryRejection>,
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
 ) -> Response {
-    let asked = Asked::of(asked);
+    let asked = PageQuery::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let (name, start) = (work.skill_called(&name)?, asked.start());
         let most = start.saturating_add(SHOWN + 1).max(CHOSEN);
-        let revisions = work.place.library_of(&name)?.revisions(&name, most).map_err(told)?;
+        let revisions = work.place.library_of(&name)?.revisions(&name, most).map_err(into_api_error)?;
         if revisions.is_empty() {
-            return Err(told(FindError::NoSkill(name)));
+            return Err(into_api_error(FindError::NoSkill(name)));
         }
         let words = &guest.texts.library;
         let timeline = Timeline { guest, name: &name, revisions: &revisions, start };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agent::{Catalogue, Listed};
+use agent::{Catalogue, ListedSkill};
 use axum::{
     extract::{Query as Parameters, State, rejection::QueryRejection},
     response::Response,
@@ -17,11 +17,11 @@ use web::{
 };
 
 use super::{
-    guest::{Guest, answer},
-    pieces::{Asked, line},
+    pieces::{PageQuery, line},
+    signed_in::{SignedIn, answer},
 };
 use crate::{
-    gateway::{Shared, Work, told},
+    gateway::{Shared, Work, into_api_error},
     skills::is_custom,
 };
 
@@ -36,7 +36,7 @@ struct Row {
     description: String,
     /// Release that the skill was installed from.
     release: Option<String>,
-    standing: Standing,
+    standing: ListStatus,
     number: Option<u64>,
     /// True if the skill belongs to this library.
     is_own: bool,
@@ -45,7 +45,7 @@ struct Row {
 
 /// Summary of a skill's state.
 #[derive(Default)]
-pub struct Standing {
+pub struct ListStatus {
     /// Reason why agents do not see the skill although it is enabled.
     pub fault: Option<String>,
     /// True if the reason is a missing folder.
@@ -66,9 +66,14 @@ pub struct Standing {
     pub waits: usize,
 }
 
-impl Standing {
+impl ListStatus {
     /// Summarises a skill of the catalogue.
-    pub fn of(catalogue: &Catalogue, listed: &Listed, (library, state): (&Library, &Settings), waits: usize) -> Self {
+    pub fn of(
+        catalogue: &Catalogue,
+        listed: &ListedSkill,
+        (library, state): (&Library, &Settings),
+        waits: usize,
+    ) -> Self {
         let own = catalogue.library_of(listed).filter(|_| is_custom(catalogue, listed, library.path()));
         let is_pinned = |own: &Library| match own.path() == library.path() {
             true => state.of(&listed.name).pinned,
@@ -111,13 +116,13 @@ impl Standing {
 /// Renders the first page.
 pub async fn home(
     State(gateway): State<Shared>,
-    guest: Guest,
-    asked: Result<Parameters<Asked>, QueryRejection>,
+    guest: SignedIn,
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
 ) -> Response {
-    let asked = Asked::of(asked);
+    let asked = PageQuery::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let library = work.place.library()?;
-        let waiting = waiting(&work.place.libraries()?, work.now).map_err(told)?;
+        let waiting = waiting(&work.place.libraries()?, work.now).map_err(into_api_error)?;
         let mut rows = rows(work, &library, &waiting)?;
         let counts = counts(&rows);
         rows.retain(|row| is_asked_for(row, &asked));
@@ -129,11 +134,11 @@ pub async fn home(
 }
 
 fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>) -> Result<Vec<Row>, ApiError> {
-    let (state, settings) = (library.state().map_err(told)?, work.place.settings()?);
+    let (state, settings) = (library.state().map_err(into_api_error)?, work.place.settings()?);
     let rows = work.live.with(|catalogue| {
-        let row = |listed: &Listed| {
+        let row = |listed: &ListedSkill| {
             let waits = waiting.get(&listed.name).copied().unwrap_or(0);
-            let standing = Standing::of(catalogue, listed, (library, &state), waits);
+            let standing = ListStatus::of(catalogue, listed, (library, &state), waits);
             let group = catalogue.library_of(listed).filter(|own| standing.is_own && own.path() != library.path());
             Row {
                 name: listed.name.clone(),
@@ -147,7 +152,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
         };
         catalogue.skills.iter().filter(|listed| work.sees_listed(&settings, listed)).map(row).collect()
     });
-    rows.map_err(told)
+    rows.map_err(into_api_error)
 }
 
 /// Returns the filters of the list, with the number of skills that each selects.
@@ -168,7 +173,7 @@ fn is_among(row: &Row, only: &str) -> bool {
 }
 
 /// Returns whether a row matches the query. A search covers all skills, whichever filter is selected.
-fn is_asked_for(row: &Row, asked: &Asked) -> bool {
+fn is_asked_for(row: &Row, asked: &PageQuery) -> bool {
     let has = |word: &str| row.name.as_str().contains(word) || row.description.to_lowercase().contains(word);
     let words = asked.q.to_lowercase();
     match words.trim() {
@@ -201,8 +206,8 @@ impl Row {
 
 /// The data of the list.
 struct List<'a> {
-    guest: &'a Guest,
-    asked: &'a Asked,
+    guest: &'a SignedIn,
+    asked: &'a PageQuery,
     counts: Vec<(&'static str, usize)>,
     rows: &'a [Row],
 }

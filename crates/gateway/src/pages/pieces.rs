@@ -9,7 +9,7 @@ use web::pages::{LibraryTexts, Reader, Texts, time, verdict, visible};
 /// Query parameters of the pages. All are text, so that a malformed one is not an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Asked {
+pub struct PageQuery {
     /// The action that was just completed.
     pub done: String,
     /// Words to search for.
@@ -26,7 +26,7 @@ pub struct Asked {
     pub onto: String,
 }
 
-impl Asked {
+impl PageQuery {
     /// Reads the parameters of a request. An unreadable query counts as empty.
     pub fn of(asked: Result<Parameters<Self>, QueryRejection>) -> Self {
         asked.map(|Parameters(asked)| asked).unwrap_or_default()
@@ -42,7 +42,7 @@ impl Asked {
 pub const CHANGED: &str = "changed";
 
 /// Renders a note about the action that was just completed.
-pub fn done(asked: &Asked, words: &LibraryTexts) -> Markup {
+pub fn done(asked: &PageQuery, words: &LibraryTexts) -> Markup {
     let said = match asked.done.as_str() {
         "enabled" => words.done_enabled,
         "disabled" => words.done_disabled,

@@ -16,23 +16,23 @@ use skill_manage::{
 };
 use web::{
     ApiError,
-    pages::{Compared, Content, Judgements, Wanted, capabilities, encoded, findings, proof, time, visible},
+    pages::{CompareOptions, Compared, Content, Judgements, capabilities, encoded, findings, proof, time, visible},
 };
 
 use super::{
-    guest::{Guest, Sent, answer},
-    pieces::{Asked, CHANGED, actor, done, wanted},
+    pieces::{CHANGED, PageQuery, actor, done, wanted},
     review::facts,
     rollback::notes,
+    signed_in::{SignedIn, SignedInForm, answer},
 };
 use crate::{
-    gateway::{Shared, Work, told},
+    gateway::{Shared, Work, into_api_error},
     proposals::{accepted, library_with, rejected},
 };
 
 /// The data of the proposal page.
 struct View<'a> {
-    guest: &'a Guest,
+    guest: &'a SignedIn,
     target: ProposalRef,
     shown: ShownProposal,
     /// True if the reader has proven to be a person.
@@ -45,16 +45,19 @@ struct View<'a> {
 /// Renders the page of a proposal.
 pub async fn proposal(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path(id): Path<String>,
-    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    (asked, wanted): (
+        Result<Parameters<PageQuery>, QueryRejection>,
+        Result<Parameters<CompareOptions>, QueryRejection>,
+    ),
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
         let target = target(&id)?;
         let library = library_with(work, &target)?;
-        let shown = documents::proposal(&library, &target).map_err(told)?;
+        let shown = documents::proposal(&library, &target).map_err(into_api_error)?;
         // By default the page shows the effect of accepting the proposal now; `onto=base` shows it as proposed.
         let is_onto_head = shown.moved && asked.onto != "base";
         // A decided or damaged proposal may have nothing left to compare.
@@ -71,14 +74,14 @@ fn target(id: &str) -> Result<ProposalRef, ApiError> {
 }
 
 impl View<'_> {
-    fn page(&self, how: &Wanted, judgements: &Judgements) -> Markup {
+    fn page(&self, how: &CompareOptions, judgements: &Judgements) -> Markup {
         match &self.shown.entry {
             ProposalEntry::Whole(one) => self.whole(one, how, judgements),
             ProposalEntry::Damaged(one) => self.damaged(one),
         }
     }
 
-    fn whole(&self, one: &Proposal, how: &Wanted, judgements: &Judgements) -> Markup {
+    fn whole(&self, one: &Proposal, how: &CompareOptions, judgements: &Judgements) -> Markup {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         html! {
             header.title {
@@ -172,7 +175,7 @@ impl View<'_> {
         }
     }
 
-    fn changes(&self, how: &Wanted, judgements: &Judgements) -> Markup {
+    fn changes(&self, how: &CompareOptions, judgements: &Judgements) -> Markup {
         let texts = self.guest.texts;
         let Some(difference) = &self.difference else { return html! {} };
         let (before, after) = (&difference.before, &difference.after);
@@ -207,7 +210,7 @@ impl View<'_> {
 /// The fields of the decision form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Decision {
+pub struct DecisionForm {
     revision: String,
     /// The proposal, its revision, and the head of the diff that was shown.
     target: String,
@@ -218,7 +221,7 @@ pub struct Decision {
 pub async fn decide(
     State(gateway): State<Shared>,
     Path((id, decision)): Path<(String, String)>,
-    Sent { guest, fields }: Sent<Decision>,
+    SignedInForm { guest, fields }: SignedInForm<DecisionForm>,
 ) -> Response {
     let back = format!("/review/{}", encoded(&id));
     let done = guest.change(&gateway, move |work| {
@@ -261,7 +264,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
 
 /// Returns the address of the oldest pending proposal, else of the queue.
 fn next(work: &Work<'_>) -> Result<String, ApiError> {
-    let waits = review::list(&work.place.libraries()?, false, None).map_err(told)?;
+    let waits = review::list(&work.place.libraries()?, false, None).map_err(into_api_error)?;
     let first = waits.iter().find_map(|entry| match entry {
         ProposalEntry::Whole(one) if review::state_at(one, work.now) == ProposalState::Pending => Some(&one.id),
         _ => None,

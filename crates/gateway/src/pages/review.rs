@@ -11,10 +11,10 @@ use skill_manage::{documents::deltas, review};
 use web::pages::{Content, added_in_short, number, time, verdict, visible};
 
 use super::{
-    guest::{Guest, answer},
-    pieces::{Asked, actor, done, state, wanted},
+    pieces::{PageQuery, actor, done, state, wanted},
+    signed_in::{SignedIn, answer},
 };
-use crate::gateway::{Shared, told};
+use crate::gateway::{Shared, into_api_error};
 
 /// Number of proposals on a page.
 const SHOWN: usize = 50;
@@ -22,16 +22,16 @@ const SHOWN: usize = 50;
 /// Renders the queue of proposals.
 pub async fn queue(
     State(gateway): State<Shared>,
-    guest: Guest,
-    asked: Result<Parameters<Asked>, QueryRejection>,
+    guest: SignedIn,
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
 ) -> Response {
-    let asked = Asked::of(asked);
+    let asked = PageQuery::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
         let libraries = work.place.libraries()?;
-        let mut entries = review::list(&libraries, all, name.as_ref()).map_err(told)?;
+        let mut entries = review::list(&libraries, all, name.as_ref()).map_err(into_api_error)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         if all {
             entries.reverse();
@@ -61,7 +61,7 @@ pub async fn queue(
     .await
 }
 
-fn item(guest: &Guest, entry: &ProposalEntry, delta: Option<&CapabilityDelta>) -> Markup {
+fn item(guest: &SignedIn, entry: &ProposalEntry, delta: Option<&CapabilityDelta>) -> Markup {
     let words = &guest.texts.library;
     html! {
         @match entry {
@@ -80,7 +80,7 @@ fn item(guest: &Guest, entry: &ProposalEntry, delta: Option<&CapabilityDelta>) -
 }
 
 /// Renders the author, time and state of a proposal.
-pub fn facts(guest: &Guest, one: &Proposal) -> Markup {
+pub fn facts(guest: &SignedIn, one: &Proposal) -> Markup {
     let (texts, words) = (guest.texts, &guest.texts.library);
     html! {
         p.facts {

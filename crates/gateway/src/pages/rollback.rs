@@ -15,16 +15,16 @@ use skill::{Bundle, Limits, SkillName};
 use skill_manage::{ManageError, Notes, Rollback, documents, roll_back as do_roll_back};
 use web::{
     ApiError,
-    pages::{Compared, Content, Judgements, Wanted, encoded, number, proof, visible},
+    pages::{CompareOptions, Compared, Content, Judgements, encoded, number, proof, visible},
 };
 
 use super::{
-    guest::{Guest, Sent, answer},
-    pieces::{Asked, heading, line, verdict_of},
+    pieces::{PageQuery, heading, line, verdict_of},
+    signed_in::{SignedIn, SignedInForm, answer},
 };
 use crate::{
     custom::change,
-    gateway::{Shared, Work, told},
+    gateway::{Shared, Work, into_api_error},
 };
 
 /// Default reason of a rollback.
@@ -45,12 +45,15 @@ struct Preview {
 /// Renders the preview of a rollback.
 pub async fn preview(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path(name): Path<String>,
-    (asked, wanted): (Result<Parameters<Asked>, QueryRejection>, Result<Parameters<Wanted>, QueryRejection>),
+    (asked, wanted): (
+        Result<Parameters<PageQuery>, QueryRejection>,
+        Result<Parameters<CompareOptions>, QueryRejection>,
+    ),
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
         let name = work.skill_called(&name)?;
         let to = if asked.to.is_empty() { "head~1" } else { &asked.to };
@@ -64,8 +67,9 @@ pub async fn preview(
 /// Runs everything but the commit, so that a rollback which would be refused is already refused here.
 fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiError> {
     let library = work.place.library_of(name)?;
-    let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
-    let (target, then) = documents::at(&library, name, to).map_err(told)?;
+    let head =
+        library.head(name).map_err(into_api_error)?.ok_or_else(|| into_api_error(FindError::NoSkill(name.clone())))?;
+    let (target, then) = documents::at(&library, name, to).map_err(into_api_error)?;
     let (now, by_hand) = as_it_is(&library, name, &head)?;
     let rollback = Rollback {
         skill: name.clone(),
@@ -81,19 +85,19 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
 
 /// Returns the files that a rollback would replace, and whether they are an unrecorded hand edit.
 fn as_it_is(library: &Library, name: &SkillName, head: &Revision) -> Result<(Bundle, bool), ApiError> {
-    let by_hand = match library.folder_state(name).map_err(told)? {
+    let by_hand = match library.folder_state(name).map_err(into_api_error)? {
         FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Some(cleared.bundle().clone()),
         FolderState::Blocked(fault) => fault.bundle().cloned(),
         FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
     };
     match by_hand {
         Some(bundle) => Ok((bundle, true)),
-        None => Ok((library.bundle(&head.id).map_err(told)?, false)),
+        None => Ok((library.bundle(&head.id).map_err(into_api_error)?, false)),
     }
 }
 
 impl Preview {
-    fn page(&self, guest: &Guest, name: &SkillName, wanted: &Wanted, judgements: &Judgements) -> Markup {
+    fn page(&self, guest: &SignedIn, name: &SkillName, wanted: &CompareOptions, judgements: &Judgements) -> Markup {
         let (texts, words) = (guest.texts, &guest.texts.library);
         let judged = (judgements.of(self.now.digest(), &self.now), judgements.of(self.then.digest(), &self.then));
         let page = format!("/skills/{name}/rollback?to={}", self.target.number);
@@ -119,7 +123,7 @@ impl Preview {
 
     /// Renders the confirmation form. It names the revision that was shown, so that nothing newer is replaced.
     /// A hand edit only becomes a revision during the rollback, so in that case the form has the digest of the folder.
-    fn form(&self, guest: &Guest, name: &SkillName) -> Markup {
+    fn form(&self, guest: &SignedIn, name: &SkillName) -> Markup {
         let (texts, words) = (guest.texts, &guest.texts.library);
         html! {
             section.install {
@@ -153,7 +157,8 @@ pub struct Confirmed {
 /// Fails if the folder has changed since the preview was shown.
 fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), ApiError> {
     let library = work.place.library_of(name)?;
-    let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
+    let head =
+        library.head(name).map_err(into_api_error)?.ok_or_else(|| into_api_error(FindError::NoSkill(name.clone())))?;
     let (now, _) = as_it_is(&library, name, &head)?;
     match now.digest().to_string() == seen {
         true => Ok(()),
@@ -168,7 +173,7 @@ fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), Api
 pub async fn roll_back(
     State(gateway): State<Shared>,
     Path(name): Path<String>,
-    Sent { guest, fields }: Sent<Confirmed>,
+    SignedInForm { guest, fields }: SignedInForm<Confirmed>,
 ) -> Response {
     let back = format!("/skills/{}/history", encoded(&name));
     let done = guest.change(&gateway, move |work| {
@@ -202,6 +207,6 @@ pub fn notes(reason: String, otherwise: &str) -> Result<Notes, ApiError> {
     // Browsers send CRLF line breaks, as the HTML standard requires.
     let reason = reason.replace("\r\n", "\n");
     let said = Notes { reason: Some(reason), ..Notes::default() };
-    let said = said.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))?;
+    let said = said.checked(&Limits::default()).map_err(|error| into_api_error(ManageError::from(error)))?;
     Ok(Notes { reason: said.reason.or_else(|| Some(otherwise.to_owned())), ..said })
 }

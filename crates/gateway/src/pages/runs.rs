@@ -7,15 +7,15 @@ use maud::{Markup, html};
 use skill::SkillName;
 use web::{ApiError, pages::LibraryTexts};
 
-use crate::gateway::told;
+use crate::gateway::into_api_error;
 
 /// Number of revisions that are shown.
 const SHOWN: usize = 6;
 
 /// Renders the section of a skill's page. It is empty if no outcome was recorded and no trial is running.
 pub fn runs(library: &Library, name: &SkillName, now: Timestamp, words: &LibraryTexts) -> Result<Markup, ApiError> {
-    let trial = library.state().map_err(told)?.of(name).trial;
-    let stats = Stats::of(library, name, now).map_err(told)?;
+    let trial = library.state().map_err(into_api_error)?.of(name).trial;
+    let stats = Stats::of(library, name, now).map_err(into_api_error)?;
     if stats.revisions.is_empty() && trial.is_none() {
         return Ok(html! {});
     }

@@ -14,8 +14,8 @@ use web::{
     pages::{is_local, proof, session::LIBRARY},
 };
 
-use super::anybody::{Anybody, Form};
-use crate::gateway::{Asker, Shared, Surface, at_work};
+use super::visitor::{Form, Visitor};
+use crate::gateway::{RequestCredentials, Shared, Surface, run_blocking};
 
 /// The fields of the sign-in form.
 #[derive(Debug, Default, Deserialize)]
@@ -28,39 +28,39 @@ pub struct Tokens {
 
 /// The sign-out form, which has no fields beside the proof.
 #[derive(Deserialize)]
-pub struct Nothing {}
+pub struct EmptyForm {}
 
 /// Renders the sign-in page.
-pub async fn form(anybody: Anybody) -> Response {
-    shown(&anybody, StatusCode::OK, "/", None)
+pub async fn form(visitor: Visitor) -> Response {
+    shown(&visitor, StatusCode::OK, "/", None)
 }
 
 /// Answers a request that requires signing in: with the sign-in page, or with an error for programs.
-pub fn wanted(anybody: &Anybody) -> Response {
-    if anybody.reads_pages {
-        return shown(anybody, StatusCode::UNAUTHORIZED, &anybody.at, None);
+pub fn wanted(visitor: &Visitor) -> Response {
+    if visitor.reads_pages {
+        return shown(visitor, StatusCode::UNAUTHORIZED, &visitor.at, None);
     }
     ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "sign-in required")
         .hint("sign in at /-/sign-in; in programs, use /api/skills with `Authorization: Bearer …`")
         .into_response()
 }
 
-fn shown(anybody: &Anybody, status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
-    let title = if anybody.session.is_some() { anybody.texts.library.as_person } else { anybody.texts.sign_in };
-    let body = tokens(anybody, title, next, wrong);
-    anybody.page(status, &anybody.frame(), title, &body)
+fn shown(visitor: &Visitor, status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
+    let title = if visitor.session.is_some() { visitor.texts.library.as_person } else { visitor.texts.sign_in };
+    let body = tokens(visitor, title, next, wrong);
+    visitor.page(status, &visitor.frame(), title, &body)
 }
 
 /// Renders the sign-in form. A reader who is already signed in is only asked for the reviewer's token.
-fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Markup {
-    let (texts, words) = (anybody.texts, &anybody.texts.library);
-    let is_known = anybody.session.is_some();
+fn tokens(visitor: &Visitor, title: &str, next: &str, wrong: Option<&str>) -> Markup {
+    let (texts, words) = (visitor.texts, &visitor.texts.library);
+    let is_known = visitor.session.is_some();
     html! {
         section.narrow {
             h1 { (title) }
             @if let Some(wrong) = wrong { p.note.bad role="alert" id="wrong" { (wrong) } }
             form method="post" action="/-/sign-in" {
-                (proof(anybody))
+                (proof(visitor))
                 input type="hidden" name="next" value=(next);
                 @if !is_known {
                     label for="token" { (texts.token) }
@@ -80,42 +80,47 @@ fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Ma
 }
 
 /// Signs in, or adds a reviewer's token for a reader who is already signed in.
-pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Form<Tokens>) -> Response {
-    let words = &anybody.texts.library;
+pub async fn sign_in(State(gateway): State<Shared>, Form { visitor, fields }: Form<Tokens>) -> Response {
+    let words = &visitor.texts.library;
     let next = if is_local(&fields.next) { fields.next.as_str() } else { "/" };
-    if anybody.session.is_none() && !gateway.gate.token.is(&fields.token) {
-        return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.token_unknown));
+    if visitor.session.is_none() && !gateway.gate.token.is(&fields.token) {
+        return shown(&visitor, StatusCode::UNAUTHORIZED, next, Some(words.token_unknown));
     }
     let reviewer = Some(fields.reviewer.trim().to_owned()).filter(|token| !token.is_empty());
     if reviewer.is_some() {
-        let asker = Asker { surface: Surface::Pages, reads: false, is_safe: false, reviewer_token: reviewer.clone() };
+        let asker = RequestCredentials {
+            surface: Surface::Pages,
+            reads: false,
+            is_safe: false,
+            reviewer_token: reviewer.clone(),
+        };
         // The next page shows the person's name; here it only matters that the token is valid.
-        match at_work(&gateway, asker, |_| Ok(())).await {
+        match run_blocking(&gateway, asker, |_| Ok(())).await {
             Ok(()) => {}
-            Err(error) if error.status.is_server_error() => return anybody.refused(&anybody.frame(), error, None),
-            Err(_) => return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.reviewer_unknown)),
+            Err(error) if error.status.is_server_error() => return visitor.refused(&visitor.frame(), error, None),
+            Err(_) => return shown(&visitor, StatusCode::UNAUTHORIZED, next, Some(words.reviewer_unknown)),
         }
     }
     // Each sign-in opens a new session, which prevents session fixation.
-    end(&gateway, &anybody);
+    end(&gateway, &visitor);
     match gateway.sessions.begin(reviewer, Instant::now()) {
-        Some(name) => anybody.to_with_session(next, LIBRARY, &name),
+        Some(name) => visitor.to_with_session(next, LIBRARY, &name),
         None => {
             let error =
                 ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "cannot get random bytes from the system");
-            anybody.refused(&anybody.frame(), error, None)
+            visitor.refused(&visitor.frame(), error, None)
         }
     }
 }
 
 /// Ends the session, on the server and in the browser. The tokens remain valid.
-pub async fn sign_out(State(gateway): State<Shared>, Form { anybody, .. }: Form<Nothing>) -> Response {
-    end(&gateway, &anybody);
-    anybody.to_with_session("/", LIBRARY, "")
+pub async fn sign_out(State(gateway): State<Shared>, Form { visitor, .. }: Form<EmptyForm>) -> Response {
+    end(&gateway, &visitor);
+    visitor.to_with_session("/", LIBRARY, "")
 }
 
-fn end(gateway: &Shared, anybody: &Anybody) {
-    if let Some(name) = &anybody.cookies.secret {
+fn end(gateway: &Shared, visitor: &Visitor) {
+    if let Some(name) = &visitor.cookies.secret {
         gateway.sessions.end(name);
     }
 }

@@ -11,7 +11,7 @@ use axum::{
 };
 use library::{FolderState, Library, Revision};
 use maud::{Markup, html};
-use ops::AgentsPicture;
+use ops::AgentViews;
 use serde::Deserialize;
 use skill::{
     Bundle, SkillName,
@@ -25,26 +25,26 @@ use web::{
 
 use super::{
     files::{NOW, files},
-    guest::{Guest, Sent, answer},
-    home::Standing,
-    pieces::{Asked, done, heading, line},
+    home::ListStatus,
+    pieces::{PageQuery, done, heading, line},
     runs::runs,
+    signed_in::{SignedIn, SignedInForm, answer},
 };
-use crate::gateway::{Shared, Work, told};
+use crate::gateway::{Shared, Work, into_api_error};
 
 /// Number of files that are listed of a hand edit.
 const NAMED: usize = 12;
 
 /// The data of the skill page.
 struct View<'a> {
-    guest: &'a Guest,
+    guest: &'a SignedIn,
     name: &'a SkillName,
     description: String,
-    standing: Standing,
+    standing: ListStatus,
     folder: Option<String>,
     head: Option<Revision>,
     /// Agents whose hosts read the skill, or other content under its name.
-    hosts: AgentsPicture,
+    hosts: AgentViews,
     /// Files that were edited by hand since the last revision.
     by_hand: Vec<(String, Change)>,
     /// Files that agents see, or the error that hides them.
@@ -54,17 +54,17 @@ struct View<'a> {
 /// Renders the page of a skill.
 pub async fn skill(
     State(gateway): State<Shared>,
-    guest: Guest,
+    guest: SignedIn,
     Path(name): Path<String>,
-    asked: Result<Parameters<Asked>, QueryRejection>,
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
-    let asked = Asked::of(asked);
+    let asked = PageQuery::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let name = work.skill_called(&name)?;
         let body = match View::of(work, guest, &name) {
             Err(error) if error.status == StatusCode::NOT_FOUND => {
-                match work.place.library_of(&name)?.head(&name).map_err(told)? {
+                match work.place.library_of(&name)?.head(&name).map_err(into_api_error)? {
                     Some(head) => gone(guest, &name, &head),
                     None => return Err(error),
                 }
@@ -77,7 +77,7 @@ pub async fn skill(
 }
 
 /// Renders the page of a deleted skill, which links to the history that can restore it.
-fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
+fn gone(guest: &SignedIn, name: &SkillName, head: &Revision) -> Markup {
     let words = &guest.texts.library;
     html! {
         header.title { (heading(name.as_str(), name.as_str(), guest, "")) }
@@ -87,19 +87,21 @@ fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
 }
 
 impl<'a> View<'a> {
-    fn of(work: &Work<'_>, guest: &'a Guest, name: &'a SkillName) -> Result<Self, ApiError> {
+    fn of(work: &Work<'_>, guest: &'a SignedIn, name: &'a SkillName) -> Result<Self, ApiError> {
         let library = work.place.library_of(name)?;
-        let waits = waiting(std::slice::from_ref(&library), work.now).map_err(told)?.get(name).copied().unwrap_or(0);
-        let state = library.state().map_err(told)?;
+        let waits =
+            waiting(std::slice::from_ref(&library), work.now).map_err(into_api_error)?.get(name).copied().unwrap_or(0);
+        let state = library.state().map_err(into_api_error)?;
         let found = work.live.with(|catalogue| {
             let listed = catalogue.find(name)?;
             let folder = listed.path.as_ref().map(|path| path.display().to_string());
-            let standing = Standing::of(catalogue, listed, (&library, &state), waits);
-            Ok((listed.description.clone(), folder, standing, AgentsPicture::of(&work.place, catalogue, Some(name))))
+            let standing = ListStatus::of(catalogue, listed, (&library, &state), waits);
+            Ok((listed.description.clone(), folder, standing, AgentViews::of(&work.place, catalogue, Some(name))))
         });
-        let (description, folder, standing, hosts) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
+        let (description, folder, standing, hosts) =
+            found.map_err(into_api_error)?.map_err(|error: AgentError| into_api_error(error))?;
         let head = match standing.is_own {
-            true => library.head(name).map_err(told)?,
+            true => library.head(name).map_err(into_api_error)?,
             false => None,
         };
         let by_hand = match &head {
@@ -110,11 +112,11 @@ impl<'a> View<'a> {
         Ok(Self { guest, name, description, standing, folder, head, hosts: hosts?, by_hand, files })
     }
 
-    fn page(&self, work: &Work<'_>, asked: &Asked, judgements: &Judgements) -> Result<Markup, ApiError> {
+    fn page(&self, work: &Work<'_>, asked: &PageQuery, judgements: &Judgements) -> Result<Markup, ApiError> {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         let at = format!("/skills/{}/files/{NOW}/", self.name);
         let waivers = match self.standing.is_own {
-            true => Some(work.place.library_of(self.name)?.waivers(self.name).map_err(told)?),
+            true => Some(work.place.library_of(self.name)?.waivers(self.name).map_err(into_api_error)?),
             false => None,
         };
         Ok(html! {
@@ -194,7 +196,7 @@ impl<'a> View<'a> {
         html! {
             aside {
                 h2.unseen-title { (texts.facts) }
-                (self.sight())
+                (self.visibility())
                 @for one in &self.hosts.differences { p.note { (visible(&format!("{}: {}", one.message, one.command))) } }
                 dl.facts-list {
                     @if let Some(head) = &self.head {
@@ -220,7 +222,7 @@ impl<'a> View<'a> {
     }
 
     /// Renders the form that shows the skill to agents or hides it.
-    fn sight(&self) -> Markup {
+    fn visibility(&self) -> Markup {
         let words = &self.guest.texts.library;
         let (value, word, means) = match self.standing.enabled {
             true => ("no", words.disable, words.is_enabled),
@@ -239,29 +241,29 @@ impl<'a> View<'a> {
 
 /// Returns the files that were edited by hand since the last revision.
 fn by_hand(library: &Library, name: &SkillName, head: &Revision) -> Result<Vec<(String, Change)>, ApiError> {
-    let state = library.folder_state(name).map_err(told)?;
+    let state = library.folder_state(name).map_err(into_api_error)?;
     let found = match &state {
         FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Some(cleared.bundle()),
         FolderState::Blocked(fault) => fault.bundle(),
         FolderState::Absent | FolderState::Clean | FolderState::Missing => None,
     };
     let Some(found) = found else { return Ok(Vec::new()) };
-    let changes = diff::diff(&library.bundle(&head.id).map_err(told)?, found).files;
+    let changes = diff::diff(&library.bundle(&head.id).map_err(into_api_error)?, found).files;
     Ok(changes.into_iter().map(|one| (one.path.to_string(), one.change)).collect())
 }
 
 /// The fields of the visibility form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Sight {
+pub struct VisibilityForm {
     enabled: String,
 }
 
 /// Shows a skill to agents, or hides it.
-pub async fn set_sight(
+pub async fn set_visibility(
     State(gateway): State<Shared>,
     Path(name): Path<String>,
-    Sent { guest, fields }: Sent<Sight>,
+    SignedInForm { guest, fields }: SignedInForm<VisibilityForm>,
 ) -> Response {
     let back = format!("/skills/{}", encoded(&name));
     let set = guest.change(&gateway, move |work| {

@@ -30,7 +30,7 @@ use skill::Limits;
 use web::ApiError;
 
 use super::Dialect;
-use crate::gateway::{Asker, Shared, at_work};
+use crate::gateway::{RequestCredentials, Shared, run_blocking};
 
 /// The layers that add DeerFlow's dialect.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -106,10 +106,11 @@ async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
         if object.get("revision").is_some_and(|revision| !revision.is_null()) {
             return Err(ApiError::bad_request("set either `revision` or `history_index`, not both"));
         }
-        let (name, asker) = (call.name(gateway).await?, Asker::of(&call.parts)?);
-        let revision =
-            at_work(gateway, asker, move |work| history::revision_before(work, &work.skill_called(&name)?, &index))
-                .await?;
+        let (name, asker) = (call.name(gateway).await?, RequestCredentials::of(&call.parts)?);
+        let revision = run_blocking(gateway, asker, move |work| {
+            history::revision_before(work, &work.skill_called(&name)?, &index)
+        })
+        .await?;
         object.extend(revision.map(|revision| ("revision".to_owned(), json!(revision))));
     }
     call.replace_body(Value::Object(object).to_string());
@@ -134,7 +135,7 @@ struct Past {
 
 async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response {
     let limit = Query::<Past>::try_from_uri(&call.parts.uri).ok().and_then(|past| past.limit).unwrap_or(ENTRIES);
-    let (name, asker) = match (call.name(gateway).await, Asker::of(&call.parts)) {
+    let (name, asker) = match (call.name(gateway).await, RequestCredentials::of(&call.parts)) {
         (Ok(name), Ok(asker)) => (name, asker),
         // The handler rejects it.
         _ => return next.run(call.into_request()).await,
@@ -143,7 +144,9 @@ async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response 
     if !response.status().is_success() {
         return response;
     }
-    match at_work(gateway, asker, move |work| history::document(work, &work.skill_called(&name)?, limit.max(1))).await {
+    match run_blocking(gateway, asker, move |work| history::document(work, &work.skill_called(&name)?, limit.max(1)))
+        .await
+    {
         Ok(history) => with_fields(response, json!({"history": history})).await,
         Err(error) => error.into_response(),
     }

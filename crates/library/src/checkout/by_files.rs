@@ -1,4 +1,4 @@
-//! Renaming folders, also where the file system cannot rename them ([`take_away`]).
+//! Renaming folders, also where the file system cannot rename them ([`rename_away`]).
 //!
 //! A folder in a lower layer of an overlay file system, such as a container image, cannot be renamed, but its files
 //! can. They are moved one by one into a folder beside it, which gets the final name once it holds all of them. A
@@ -19,14 +19,14 @@ const PART: &str = "-part";
 ///
 /// # Errors
 /// Returns the I/O error; the folder is then in its original place.
-pub(crate) fn take_away(root: &Dir, from: &str, to: &str) -> io::Result<()> {
+pub(crate) fn rename_away(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     match root.rename(from, root, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => finish(root, from, &part_of(to)),
         result => result,
     }
 }
 
-/// Returns the temporary name to which [`take_away`] was moving a folder, or `None` if the name is not that of a
+/// Returns the temporary name to which [`rename_away`] was moving a folder, or `None` if the name is not that of a
 /// part.
 pub(crate) fn without_part(name: &str) -> Option<&str> {
     name.strip_suffix(PART)
@@ -58,7 +58,7 @@ pub(crate) fn finish(root: &Dir, from: &str, part: &str) -> io::Result<()> {
 /// attempt.
 pub(crate) fn give_back(root: &Dir, from: &str, part: &str) {
     if move_into(root, part, from).is_err_and(|error| super::is_in_the_way(&error)) {
-        super::keep_aside(root, part);
+        super::keep_for_inspection(root, part);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use skill::SkillName;
 
-use super::{Library, LibraryError, Standing, summary::Head};
+use super::{FolderStatus, Library, LibraryError, summary::Head};
 
 /// Skills under such a decision.
 pub(super) struct Barred {
@@ -37,14 +37,15 @@ impl Barred {
         &self,
         library: &Library,
         name: &SkillName,
-        (standing, head): (&Standing, Option<&Head>),
-    ) -> Result<Option<Standing>, LibraryError> {
+        (standing, head): (&FolderStatus, Option<&Head>),
+    ) -> Result<Option<FolderStatus>, LibraryError> {
         if let Some(why) = self.removed.get(name.as_str()) {
-            return Ok(Some(Standing::Blocked(why.clone())));
+            return Ok(Some(FolderStatus::Blocked(why.clone())));
         }
-        let is_lapsed = *standing == Standing::Clean && self.lapsed.contains(name.as_str());
+        let is_lapsed = *standing == FolderStatus::Clean && self.lapsed.contains(name.as_str());
         let Some(head) = head.filter(|_| is_lapsed) else { return Ok(None) };
         let blocked = library.lapsed(name, &library.bundle(&head.id)?)?;
-        Ok(blocked.map(|blocked| Standing::Lapsed(format!("a waiver for it has expired or was revoked: {blocked}"))))
+        Ok(blocked
+            .map(|blocked| FolderStatus::Lapsed(format!("a waiver for it has expired or was revoked: {blocked}"))))
     }
 }

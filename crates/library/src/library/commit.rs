@@ -29,7 +29,7 @@ use crate::{
     journal::{Journal, Record, Temporary},
     links::{LinkChanges, LinkStep},
     lock::LibraryLock,
-    place_error::PlaceError,
+    path_access_error::PathAccessError,
     proposals::{ProposalChange, store},
     revision::{Action, Content, NewRevision, Revision, RevisionId},
     state::State,
@@ -81,7 +81,7 @@ pub struct Committed {
 }
 
 /// Update of a skill's folder after its commit.
-pub(super) enum Follow {
+pub(super) enum CheckoutPlan {
     /// The staged folder replaces it.
     Swap(Staged),
     /// It is moved away to this temporary name.
@@ -90,7 +90,7 @@ pub(super) enum Follow {
     Leave,
 }
 
-impl Follow {
+impl CheckoutPlan {
     /// Returns the temporary name used beside the skill's folder.
     fn temporary_name(&self) -> Option<&str> {
         match self {
@@ -163,7 +163,7 @@ impl Library {
         };
         let untold = std::mem::take(&mut self.untold);
         if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
-            watcher.tell(&self.path, &untold);
+            watcher.notify(&self.path, &untold);
         }
         committed
     }
@@ -176,7 +176,7 @@ impl Library {
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         self.check_still_free(&own, &work.commits)?;
         let recovered = self.recover(&own)?;
-        let ours: Vec<&str> = follow.iter().filter_map(Follow::temporary_name).collect();
+        let ours: Vec<&str> = follow.iter().filter_map(CheckoutPlan::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
         self.commit_and_follow(&own, work, follow, recovered.is_settled())
     }
@@ -225,7 +225,7 @@ impl Library {
         commit: Commit,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
-        self.commit_and_follow(own, commit.into(), vec![Follow::Leave], settled)
+        self.commit_and_follow(own, commit.into(), vec![CheckoutPlan::Leave], settled)
     }
 
     /// Commits and updates the folders. The caller holds the lock. `settled` is true if no older record is waiting to
@@ -234,11 +234,11 @@ impl Library {
         &mut self,
         own: &Dir,
         work: Work,
-        follow: Vec<Follow>,
+        follow: Vec<CheckoutPlan>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
         let mut journal = self.journal(own)?;
-        let written = self.commit_locked(own, &mut journal, work, &follow)?;
+        let written = self.commit_under_lock(own, &mut journal, work, &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let (mut committed, mut stamps) = (Vec::with_capacity(written.parts.len()), Vec::new());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -273,7 +273,7 @@ impl Library {
 
     pub(super) fn writable_root(&self) -> Result<Dir, CommitError> {
         ensure_resolved(self.path()).map_err(|error| match error {
-            PlaceError::Io { source, .. } => self.not_writable(source),
+            PathAccessError::Io { source, .. } => self.not_writable(source),
             refused => refused.into(),
         })
     }
@@ -282,12 +282,14 @@ impl Library {
         CommitError::NotWritable { path: self.path().to_owned(), source }
     }
 
-    pub(super) fn stage(&self, root: &Dir, commit: &Commit) -> Result<Follow, CommitError> {
+    pub(super) fn stage(&self, root: &Dir, commit: &Commit) -> Result<CheckoutPlan, CommitError> {
         let staged = match commit.revisions.last().map(|revision| &revision.content) {
             Some(Content::Cleared(cleared)) => {
-                checkout::stage(root, cleared, checkout::temporary_name()).map(Follow::Swap)
+                checkout::stage(root, cleared, checkout::temporary_name()).map(CheckoutPlan::Swap)
             }
-            Some(Content::Tombstone) => checkout::probe(root).map(|()| Follow::Remove(checkout::temporary_name())),
+            Some(Content::Tombstone) => {
+                checkout::probe(root).map(|()| CheckoutPlan::Remove(checkout::temporary_name()))
+            }
             Some(Content::Captured(_)) => return Err(StorageError::Uncleared(commit.skill.clone()).into()),
             None => return Err(StorageError::Damaged("a commit without revisions".to_owned()).into()),
         };
@@ -296,12 +298,12 @@ impl Library {
 
     /// Writes the journal record, then objects, heads and events. The caller holds the lock, and updates the folders
     /// afterwards, as announced in `follow`. After an error nothing has been committed.
-    pub(super) fn commit_locked(
+    pub(super) fn commit_under_lock(
         &mut self,
         own: &Dir,
         journal: &mut Journal,
         Work { commits, proposals, mut plans }: Work,
-        follow: &[Follow],
+        follow: &[CheckoutPlan],
     ) -> Result<Written, CommitError> {
         // For a state written by an earlier version. If the marker cannot be written, the next commit tries again.
         let _next_time = State::note_written(own);
@@ -397,11 +399,17 @@ impl Library {
         }
     }
 
-    fn check_out(&mut self, own: (&Dir, &mut Journal), part: &Part, follow: Follow, settled: &mut bool) -> Checkout {
+    fn check_out(
+        &mut self,
+        own: (&Dir, &mut Journal),
+        part: &Part,
+        follow: CheckoutPlan,
+        settled: &mut bool,
+    ) -> Checkout {
         let swapped = match follow {
-            Follow::Leave => return Checkout::Done,
-            Follow::Swap(staged) => checkout::swap(&part.skill, staged),
-            Follow::Remove(name) => {
+            CheckoutPlan::Leave => return Checkout::Done,
+            CheckoutPlan::Swap(staged) => checkout::swap(&part.skill, staged),
+            CheckoutPlan::Remove(name) => {
                 self.writable_root().map_err(io::Error::other).and_then(|r| checkout::remove(&r, &part.skill, name))
             }
         };
@@ -431,7 +439,7 @@ impl Library {
     }
 }
 
-fn temporary_of(commits: &[Commit], follow: &[Follow]) -> Vec<Temporary> {
+fn temporary_of(commits: &[Commit], follow: &[CheckoutPlan]) -> Vec<Temporary> {
     let named = commits.iter().zip(follow).filter_map(|(commit, follow)| Some((commit, follow.temporary_name()?)));
     named.map(|(commit, name)| Temporary { skill: commit.skill.to_string(), name: name.to_owned() }).collect()
 }

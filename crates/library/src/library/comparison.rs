@@ -25,11 +25,11 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct Comparison {
     pub base: Option<Revision>,
     pub committed: Bundle,
-    pub found: Found,
+    pub found: FolderContent,
 }
 
 /// Content of a skill's folder.
-pub(super) enum Found {
+pub(super) enum FolderContent {
     /// Absent, as expected.
     Absent,
     /// The committed files, except perhaps for line ends.
@@ -47,13 +47,13 @@ impl Library {
     /// committing, the last comparison is returned.
     pub(super) fn compare_settled(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
         let own = open_dir(self.own_path())?;
-        let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
+        let mark = || own.as_ref().map_or(Ok(journal::JournalMark::default()), journal::mark).map_err(self.own_io());
         let end = Instant::now() + PATIENCE;
         loop {
             let is_idle = !own.as_ref().is_some_and(LibraryLock::is_held);
             let before = mark()?;
             let now = self.compare(skill)?;
-            let is_plain = matches!(now.found, Found::Same | Found::Absent);
+            let is_plain = matches!(now.found, FolderContent::Same | FolderContent::Absent);
             let was_still = (is_idle || before.is_settled()) && mark()? == before;
             if is_plain || was_still || Instant::now() >= end {
                 return Ok(now);
@@ -74,12 +74,12 @@ impl Library {
             None => Err(FolderError::Missing(skill.to_string())),
         };
         let found = match read {
-            Err(FolderError::Missing(_)) if committed.is_empty() => Found::Absent,
-            Err(FolderError::Missing(_)) => Found::Missing,
-            Err(fault) => Found::Unreadable(fault),
-            Ok(found) if found.is_empty() && committed.is_empty() => Found::Absent,
-            Ok(found) if found.same_but_line_ends(&folder::without_leftovers(&committed)) => Found::Same,
-            Ok(found) => Found::Different(found),
+            Err(FolderError::Missing(_)) if committed.is_empty() => FolderContent::Absent,
+            Err(FolderError::Missing(_)) => FolderContent::Missing,
+            Err(fault) => FolderContent::Unreadable(fault),
+            Ok(found) if found.is_empty() && committed.is_empty() => FolderContent::Absent,
+            Ok(found) if found.same_but_line_ends(&folder::without_leftovers(&committed)) => FolderContent::Same,
+            Ok(found) => FolderContent::Different(found),
         };
         Ok(Comparison { base, committed, found })
     }

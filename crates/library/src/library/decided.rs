@@ -156,7 +156,7 @@ impl Library {
     /// out, as are those in which the current rules find hard evidence.
     fn without_lapsed<'b>(&self, skill: &SkillName, files: &'b Bundle) -> Result<Cow<'b, Bundle>, LibraryError> {
         let mut lapsed = self.state()?.of(skill).lapsed_files(files, Timestamp::now());
-        lapsed.append(&mut self.condemned_files(skill, files)?);
+        lapsed.append(&mut self.newly_blocked_files(skill, files)?);
         if lapsed.is_empty() {
             return Ok(Cow::Borrowed(files));
         }
@@ -173,7 +173,7 @@ impl Library {
     /// The state is damaged or cannot be read.
     pub fn lapsed(&self, skill: &SkillName, files: &Bundle) -> Result<Option<Box<Blocked>>, LibraryError> {
         let has_lapsed = !self.state()?.of(skill).lapsed_files(files, Timestamp::now()).is_empty();
-        if !has_lapsed && self.condemned_files(skill, files)?.is_empty() {
+        if !has_lapsed && self.newly_blocked_files(skill, files)?.is_empty() {
             return Ok(None);
         }
         Ok(self.clear_by(skill, files.clone(), Baseline::Cleared(files), &self.scanner.reading())?.err())

@@ -11,10 +11,10 @@ use skill::{Bundle, File, SkillName, SkillPath};
 use super::{
     Checkout, Commit, Library, LibraryError,
     commit::{Part, again},
-    recover::{Traces, is_cut_form},
+    recover::{Traces, is_truncation},
 };
 use crate::{
-    checkout::{self, Displaced},
+    checkout::{self, DisplacedFolder},
     folder::{self, FolderError, Leftovers},
     journal::{Journal, Temporary},
     revision::{Content, NewRevision},
@@ -84,23 +84,23 @@ impl Library {
         head: &HeadChange,
         traces: Traces,
     ) -> Result<bool, LibraryError> {
-        let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(checkout::keep_aside(root, name)) };
+        let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(checkout::keep_for_inspection(root, name)) };
         let found = match folder::read(root, name, Leftovers::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => return Ok(true),
             Err(FolderError::Io { .. }) => return Ok(false),
-            Err(_) => return Ok(checkout::keep_aside(root, name)),
+            Err(_) => return Ok(checkout::keep_for_inspection(root, name)),
         };
         let new = self.head(&skill)?.map_or_else(|| head.new.clone(), |now| now.id);
         let (_, states) = self.states_since(&HeadChange { new, ..head.clone() })?;
         if !is_known(&found, &states, traces) {
-            let Some(part) = self.part_again(&skill)? else { return Ok(checkout::keep_aside(root, name)) };
+            let Some(part) = self.part_again(&skill)? else { return Ok(checkout::keep_for_inspection(root, name)) };
             if !self.keep_found(own, found, part) {
                 return Ok(false);
             }
         }
         let io = |source| LibraryError::Io { path: self.path().join(name), source };
-        Displaced::found(root, name, &skill).and_then(|displaced| displaced.discard(&skill)).map_err(io)?;
+        DisplacedFolder::found(root, name, &skill).and_then(|displaced| displaced.discard(&skill)).map_err(io)?;
         Ok(!root.exists(name))
     }
 
@@ -110,7 +110,7 @@ impl Library {
         &mut self,
         (own, journal): (&Dir, &mut Journal),
         part: &Part,
-        displaced: Displaced,
+        displaced: DisplacedFolder,
         settled: &mut bool,
     ) -> Checkout {
         let Some(found) = displaced.bundle(self.limits()) else {
@@ -126,7 +126,7 @@ impl Library {
             base: Some(part.revision.id.clone()),
             revisions: vec![self.external(found, part), again(&part.last)],
         };
-        match self.commit_locked(own, journal, commit.into(), &[]) {
+        match self.commit_under_lock(own, journal, commit.into(), &[]) {
             Err(error) => put_back(part, displaced, &format!("cannot save a hand edit: {error}"), settled),
             Ok(kept) => {
                 *settled &= kept.trouble.is_none();
@@ -144,7 +144,7 @@ impl Library {
             revisions: vec![self.external(found, &part), again(&part.last)],
         };
         let Ok(mut journal) = self.journal(own) else { return false };
-        let written = self.commit_locked(own, &mut journal, commit.into(), &[]);
+        let written = self.commit_under_lock(own, &mut journal, commit.into(), &[]);
         written.is_ok_and(|written| written.trouble.is_none())
     }
 
@@ -204,11 +204,11 @@ fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
 
 /// Returns whether a file is that of a revision, or a truncated form of it.
 fn holds(state: &Bundle, path: &SkillPath, file: &File) -> bool {
-    state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || is_cut_form(file, whole))
+    state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || is_truncation(file, whole))
 }
 
 /// Deletes a former folder. Files of tools that cannot be moved to the new folder stay in it.
-fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool) -> Checkout {
+fn discard(part: &Part, displaced: DisplacedFolder, done: Checkout, settled: &mut bool) -> Checkout {
     let name = displaced.name().to_owned();
     match displaced.discard(&part.skill) {
         Ok(()) => done,
@@ -220,7 +220,7 @@ fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool
 }
 
 /// Puts a hand edit back into the skill's place. The commit is valid and its checkout is pending.
-fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) -> Checkout {
+fn put_back(part: &Part, displaced: DisplacedFolder, why: &str, settled: &mut bool) -> Checkout {
     *settled = false;
     let name = displaced.name().to_owned();
     match displaced.put_back(&part.skill) {

@@ -6,14 +6,14 @@ use skill::SkillName;
 use thiserror::Error;
 
 use super::TakenBack;
-use crate::{lock::LockError, place_error::PlaceError, state::StateError, storage::StorageError};
+use crate::{lock::LockError, path_access_error::PathAccessError, state::StateError, storage::StorageError};
 
 /// Reason why a library cannot be opened, read or changed.
 #[derive(Debug, Error)]
 pub enum LibraryError {
     /// One of its folders cannot be opened or is not trusted.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] PathAccessError),
     /// Its history cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -16,8 +16,8 @@ use skill::{Bundle, Limits, SkillName};
 
 use super::{
     Library, LibraryError,
-    hand_edit::{FolderState, Look},
-    summary::{Front, Head, Standing},
+    hand_edit::{CheckedFolder, FolderState},
+    summary::{FolderStatus, Head, SkillMdSummary},
 };
 use crate::{
     edit_policy::HandEdit,
@@ -60,7 +60,7 @@ pub struct FolderFiles {
 
 /// Cached scan result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KnownEdit {
+pub(super) struct CachedEdit {
     /// Digest of the files exactly as they are in the folder. A checkout with other line ends changes it.
     found: String,
     /// Hash of everything else that the result depends on besides head and files.
@@ -74,7 +74,7 @@ pub(super) struct KnownEdit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
     /// Summary of its `SKILL.md`.
-    front: Front,
+    front: SkillMdSummary,
 }
 
 /// Inputs on which the result for an edit depends, read once for many skills.
@@ -86,13 +86,13 @@ pub(super) struct EditChecks {
 
 /// Result of scanning the folder of a skill with a history.
 pub(super) struct JudgedFolder {
-    pub standing: Standing,
-    pub known: Option<KnownEdit>,
+    pub standing: FolderStatus,
+    pub known: Option<CachedEdit>,
     /// True if the result for the same content under the same rules does not change with time.
     pub lasts: bool,
 }
 
-impl KnownEdit {
+impl CachedEdit {
     /// Returns whether the result is for files with this digest.
     pub fn is_of(&self, found: &str) -> bool {
         self.found == found
@@ -105,8 +105,12 @@ impl KnownEdit {
     }
 
     /// Returns the list entry of the folder, with the summary of its `SKILL.md` if readers get it.
-    pub fn summary(&self, skill: &SkillName, checks: &EditChecks) -> (Standing, FolderEdit, Option<Front>) {
-        let standing = if self.at.is_some() { Standing::Earlier } else { Standing::Modified };
+    pub fn summary(
+        &self,
+        skill: &SkillName,
+        checks: &EditChecks,
+    ) -> (FolderStatus, FolderEdit, Option<SkillMdSummary>) {
+        let standing = if self.at.is_some() { FolderStatus::Earlier } else { FolderStatus::Modified };
         let held = pinned(&checks.state.of(skill)).or_else(|| self.held.clone());
         let front = held.is_none().then(|| self.front.clone());
         let (digest, at, found) = (self.digest.clone(), self.at.clone(), self.found.clone());
@@ -151,7 +155,7 @@ impl EditChecks {
 impl Library {
     /// Returns the reason why an agent could not have made the edit in a folder. `None` if an agent could have, or if
     /// the folder is unedited. A folder without history is adopted and does not count as an edit.
-    pub(super) fn objection(&self, skill: &SkillName, look: &Look) -> Result<Option<String>, LibraryError> {
+    pub(super) fn objection(&self, skill: &SkillName, look: &CheckedFolder) -> Result<Option<String>, LibraryError> {
         let is_edit = matches!(look.state, FolderState::Modified(_) | FolderState::Earlier { .. });
         let has_head = look.base.as_ref().is_some_and(|base| !base.tombstone);
         if !is_edit || !has_head {
@@ -164,7 +168,7 @@ impl Library {
         }
     }
 
-    fn objection_but_pins(&self, skill: &SkillName, look: &Look) -> Result<Option<String>, LibraryError> {
+    fn objection_but_pins(&self, skill: &SkillName, look: &CheckedFolder) -> Result<Option<String>, LibraryError> {
         let Some(base) = look.base.as_ref().filter(|base| !base.tombstone) else { return Ok(None) };
         let (cleared, returned) = match &look.state {
             FolderState::Modified(cleared) => (cleared, None),
@@ -198,18 +202,18 @@ impl Library {
         let held = self.objection_but_pins(skill, &look)?;
         let plain = |standing| Ok(JudgedFolder { standing, known: None, lasts: true });
         let known = match look.state {
-            FolderState::Clean | FolderState::Absent => return plain(Standing::Clean),
-            FolderState::Missing => return plain(Standing::Missing),
-            FolderState::Blocked(fault) => return plain(Standing::Blocked(fault.to_string())),
+            FolderState::Clean | FolderState::Absent => return plain(FolderStatus::Clean),
+            FolderState::Missing => return plain(FolderStatus::Missing),
+            FolderState::Blocked(fault) => return plain(FolderStatus::Blocked(fault.to_string())),
             FolderState::Modified(cleared) => self.known_edit(skill, (&cleared, None), held, checks),
             FolderState::Earlier { revision, cleared, found } => {
                 let at = Head::from(revision.as_ref());
-                KnownEdit { found: found.to_string(), ..self.known_edit(skill, (&cleared, Some(at)), held, checks) }
+                CachedEdit { found: found.to_string(), ..self.known_edit(skill, (&cleared, Some(at)), held, checks) }
             }
         };
         let set = checks.state.of(skill);
         let lasts = set_back(&set, &known.digest, checks.now).is_none();
-        let standing = if known.at.is_some() { Standing::Earlier } else { Standing::Modified };
+        let standing = if known.at.is_some() { FolderStatus::Earlier } else { FolderStatus::Modified };
         Ok(JudgedFolder { standing, known: Some(known), lasts })
     }
 
@@ -219,17 +223,17 @@ impl Library {
         (cleared, at): (&Cleared, Option<Head>),
         held: Option<String>,
         checks: &EditChecks,
-    ) -> KnownEdit {
+    ) -> CachedEdit {
         let is_waived = cleared.report().findings.iter().any(|finding| finding.waived);
         let digest = cleared.digest().to_string();
-        KnownEdit {
+        CachedEdit {
             found: digest.clone(),
             key: checks.key(skill, self),
             until: checks.first_end(skill).filter(|_| is_waived),
             digest,
             at,
             held,
-            front: Front::of(cleared.bundle(), skill, self.limits()),
+            front: SkillMdSummary::of(cleared.bundle(), skill, self.limits()),
         }
     }
 
@@ -308,20 +312,20 @@ mod tests {
         let home = Home::at(temp.path().join("home")).unwrap();
         let library = Library::open(&temp.path().join("skills"), Scope::Project, &home, "git").unwrap();
         let skill = SkillName::parse("pdf").unwrap();
-        let lasting = KnownEdit {
+        let lasting = CachedEdit {
             found: "sha256:aa".to_owned(),
             key: checks(State::default(), 0).key(&skill, &library),
             until: None,
             digest: "sha256:aa".to_owned(),
             at: None,
             held: None,
-            front: Front::default(),
+            front: SkillMdSummary::default(),
         };
-        let waived = KnownEdit { until: Some("1970-01-01T00:01:40Z".to_owned()), ..lasting.clone() };
-        let holds = |known: &KnownEdit, seconds| known.holds(&skill, &library, &checks(State::default(), seconds));
+        let waived = CachedEdit { until: Some("1970-01-01T00:01:40Z".to_owned()), ..lasting.clone() };
+        let holds = |known: &CachedEdit, seconds| known.holds(&skill, &library, &checks(State::default(), seconds));
         assert!(holds(&lasting, 1_000));
         assert!(holds(&waived, 99) && !holds(&waived, 100), "no longer than the waiver");
-        let damaged = KnownEdit { until: Some("soon".to_owned()), ..lasting.clone() };
+        let damaged = CachedEdit { until: Some("soon".to_owned()), ..lasting.clone() };
         assert!(!holds(&damaged, 0));
         let mut state = State::default();
         let set_back = StoredSetBack { digest: "sha256:bb".to_owned(), until: String::new(), why: String::new() };

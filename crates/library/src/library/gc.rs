@@ -94,11 +94,11 @@ impl Library {
         }
         let mut proposals = Vec::new();
         if !pending {
-            events::put_aside(&own).map_err(self.own_io())?;
+            events::rotate(&own).map_err(self.own_io())?;
             proposals = self.drop_decided(&own).map_err(self.own_io())?;
         }
         let originals = originals::remove_old(&own).map_err(self.own_io())?;
-        remove_unfinished(&own).map_err(self.own_io())?;
+        remove_leftover_files(&own).map_err(self.own_io())?;
         let mut folders = Vec::new();
         if let Some(root) = self.root()? {
             for name in self.temporary_names()? {
@@ -114,8 +114,9 @@ impl Library {
 }
 
 /// Removes temporary files of atomic writes that dead processes did not complete.
-fn remove_unfinished(own: &Dir) -> std::io::Result<()> {
-    for folder in [".", super::numbers::FOLDER, super::rows::FOLDER, "proposals", "proposals/decided"] {
+fn remove_leftover_files(own: &Dir) -> std::io::Result<()> {
+    for folder in [".", super::revision_numbers::FOLDER, super::history_cache::FOLDER, "proposals", "proposals/decided"]
+    {
         let Ok(dir) = own.open_dir(folder) else { continue };
         for entry in dir.entries()? {
             let entry = entry?;

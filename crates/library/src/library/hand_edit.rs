@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{
     Commit, CommitError, LOCK_WAIT, Library, LibraryError,
-    comparison::{Comparison, Found},
+    comparison::{Comparison, FolderContent},
     returned::return_reason,
 };
 use crate::{
@@ -91,13 +91,13 @@ impl HandEditFault {
 
 /// Treatment of a hand edit before an operation reads the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakeOver {
+pub enum HandEditMode {
     /// Commits it, as an edit without a given reason.
     Commit,
     /// Commits it, with the reason and actor of the stamp.
     Record,
     /// Reads it without committing, for a dry run.
-    Pretend,
+    DryRun,
 }
 
 /// A skill as read by an operation, after its hand edit was recorded.
@@ -175,11 +175,17 @@ impl ExternalChange {
         }
     }
 
-    fn commit(self, skill: &SkillName, base: Option<Revision>, stamp: &Stamp, take_over: TakeOver) -> (Bundle, Commit) {
+    fn commit(
+        self,
+        skill: &SkillName,
+        base: Option<Revision>,
+        stamp: &Stamp,
+        take_over: HandEditMode,
+    ) -> (Bundle, Commit) {
         let bundle = self.cleared.bundle().clone();
         let from = self.returned_to.as_ref().or(base.as_ref());
         let origin = from.and_then(|revision| revision.origin.clone());
-        let given = stamp.reason.as_deref().filter(|_| take_over == TakeOver::Record);
+        let given = stamp.reason.as_deref().filter(|_| take_over == HandEditMode::Record);
         let reason = match (&self.returned_to, given) {
             (Some(revision), given) => return_reason(revision.number, given),
             (None, Some(given)) => given.to_owned(),
@@ -187,7 +193,7 @@ impl ExternalChange {
             (None, None) => "found in the library".to_owned(),
         };
         let mut external = stamp.external(&reason);
-        if take_over == TakeOver::Record {
+        if take_over == HandEditMode::Record {
             external.actor.id = stamp.actor.to_string();
         }
         let revision = NewRevision::new(Content::Cleared(self.cleared), Action::External, external);
@@ -197,14 +203,14 @@ impl ExternalChange {
 }
 
 /// Results of validation and scan, before waivers are applied.
-pub(super) struct Judged {
+pub(super) struct CheckResult {
     /// Errors by the standard.
     pub problems: Vec<Problem>,
     /// Result of the scan.
     pub cleared: Result<Cleared, Box<Blocked>>,
 }
 
-impl Judged {
+impl CheckResult {
     /// Returns the judged files.
     pub fn bundle(&self) -> &Bundle {
         match &self.cleared {
@@ -215,13 +221,13 @@ impl Judged {
 }
 
 /// A skill's head, and its folder after validation and scan.
-pub(super) struct Look {
+pub(super) struct CheckedFolder {
     pub base: Option<Revision>,
     pub committed: Bundle,
     pub state: FolderState,
 }
 
-impl Look {
+impl CheckedFolder {
     /// Returns the skill as it would be after recording the hand edit.
     fn pretend(self, skill: &SkillName) -> Result<Snapshot, SnapshotError> {
         let bundle = match self.state {
@@ -239,13 +245,13 @@ impl Look {
         let same_base = self.base.as_ref().map(|base| &base.id) == now.base.as_ref().map(|base| &base.id);
         same_base
             && match (&self.state, &now.found) {
-                (FolderState::Modified(cleared), Found::Different(found)) => cleared.bundle() == found,
-                (FolderState::Earlier { found: seen, .. }, Found::Different(found)) => *seen == found.digest(),
-                (FolderState::Blocked(fault), Found::Different(found)) => fault.bundle() == Some(found),
-                (FolderState::Blocked(HandEditFault::Unreadable(_)), Found::Unreadable(_))
-                | (FolderState::Missing, Found::Missing)
-                | (FolderState::Clean, Found::Same)
-                | (FolderState::Absent, Found::Absent) => true,
+                (FolderState::Modified(cleared), FolderContent::Different(found)) => cleared.bundle() == found,
+                (FolderState::Earlier { found: seen, .. }, FolderContent::Different(found)) => *seen == found.digest(),
+                (FolderState::Blocked(fault), FolderContent::Different(found)) => fault.bundle() == Some(found),
+                (FolderState::Blocked(HandEditFault::Unreadable(_)), FolderContent::Unreadable(_))
+                | (FolderState::Missing, FolderContent::Missing)
+                | (FolderState::Clean, FolderContent::Same)
+                | (FolderState::Absent, FolderContent::Absent) => true,
                 _ => false,
             }
     }
@@ -271,16 +277,16 @@ impl Library {
     }
 
     /// Compares like [`Library::folder_state`], using a prescan if it is of the same files.
-    pub(super) fn folder_state_foreseen(
+    pub(super) fn folder_state_prescanned(
         &self,
         skill: &SkillName,
-        foreseen: Option<Judged>,
+        prescan: Option<CheckResult>,
     ) -> Result<FolderState, LibraryError> {
-        Ok(self.look(skill, foreseen)?.state)
+        Ok(self.look(skill, prescan)?.state)
     }
 
     /// Reads a skill for an operation, and **commits a revision** of a valid hand edit in its folder first. That
-    /// revision stays, whatever becomes of the operation. [`TakeOver::Pretend`] commits nothing. The scanner runs
+    /// revision stays, whatever becomes of the operation. [`HandEditMode::DryRun`] commits nothing. The scanner runs
     /// without the lock; under the lock the folder is only compared with the scanned content.
     ///
     /// # Errors
@@ -290,7 +296,7 @@ impl Library {
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
-        take_over: TakeOver,
+        take_over: HandEditMode,
     ) -> Result<Snapshot, SnapshotError> {
         let mut left = ATTEMPTS;
         loop {
@@ -298,7 +304,7 @@ impl Library {
             left = left.saturating_sub(1);
             let is_settled = match look.state {
                 FolderState::Absent | FolderState::Clean => true,
-                FolderState::Modified(_) | FolderState::Earlier { .. } if take_over != TakeOver::Pretend => false,
+                FolderState::Modified(_) | FolderState::Earlier { .. } if take_over != HandEditMode::DryRun => false,
                 _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
             };
             if is_settled {
@@ -317,8 +323,8 @@ impl Library {
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
-        take_over: TakeOver,
-        look: Option<Look>,
+        take_over: HandEditMode,
+        look: Option<CheckedFolder>,
     ) -> Result<Option<Snapshot>, SnapshotError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
@@ -333,10 +339,10 @@ impl Library {
             None => self.judge(skill, now, None, self.scanner)?,
         };
         self.check_not_held(skill, &look, stamp)?;
-        if take_over == TakeOver::Pretend {
+        if take_over == HandEditMode::DryRun {
             return look.pretend(skill).map(Some);
         }
-        let Look { base, committed, state } = look;
+        let CheckedFolder { base, committed, state } = look;
         match ExternalChange::of(state) {
             Ok(change) => {
                 let (bundle, commit) = change.commit(skill, base, stamp, take_over);
@@ -344,12 +350,12 @@ impl Library {
                 let base = committed.into_iter().next().map(|committed| committed.revision);
                 Ok(Some(Snapshot { base, bundle }))
             }
-            Err(state) => Look { base, committed, state }.pretend(skill).map(Some),
+            Err(state) => CheckedFolder { base, committed, state }.pretend(skill).map(Some),
         }
     }
 
     /// Enforces that only people record an edit that an agent could not make.
-    fn check_not_held(&self, skill: &SkillName, look: &Look, stamp: &Stamp) -> Result<(), SnapshotError> {
+    fn check_not_held(&self, skill: &SkillName, look: &CheckedFolder, stamp: &Stamp) -> Result<(), SnapshotError> {
         if stamp.actor.kind == ActorKind::Person {
             return Ok(());
         }
@@ -360,12 +366,12 @@ impl Library {
     }
 
     /// Judges the content of the folder for a read-only caller.
-    pub(super) fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
+    pub(super) fn look(&self, skill: &SkillName, prescan: Option<CheckResult>) -> Result<CheckedFolder, LibraryError> {
         let now = self.compare_settled(skill)?;
-        self.judge(skill, now, foreseen, self.scanner.reading())
+        self.judge(skill, now, prescan, self.scanner.reading())
     }
 
-    fn look_to_write(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+    fn look_to_write(&self, skill: &SkillName) -> Result<CheckedFolder, LibraryError> {
         let now = self.compare_settled(skill)?;
         self.judge(skill, now, None, self.scanner)
     }
@@ -374,16 +380,16 @@ impl Library {
         &self,
         skill: &SkillName,
         comparison: Comparison,
-        foreseen: Option<Judged>,
+        prescan: Option<CheckResult>,
         scanner: Scanner,
-    ) -> Result<Look, LibraryError> {
+    ) -> Result<CheckedFolder, LibraryError> {
         let Comparison { base, committed, found } = comparison;
         let state = match found {
-            Found::Absent => FolderState::Absent,
-            Found::Same => FolderState::Clean,
-            Found::Missing => FolderState::Missing,
-            Found::Unreadable(fault) => FolderState::Blocked(fault.into()),
-            Found::Different(found) => match foreseen {
+            FolderContent::Absent => FolderState::Absent,
+            FolderContent::Same => FolderState::Clean,
+            FolderContent::Missing => FolderState::Missing,
+            FolderContent::Unreadable(fault) => FolderState::Blocked(fault.into()),
+            FolderContent::Different(found) => match prescan {
                 // Without committed content there is no baseline.
                 Some(judged) if committed.is_empty() && *judged.bundle() == found => {
                     self.conclude(skill, found, judged)?
@@ -391,12 +397,12 @@ impl Library {
                 _ => self.judge_edit(skill, (base.as_ref(), &committed), found, scanner)?,
             },
         };
-        Ok(Look { base, committed, state })
+        Ok(CheckedFolder { base, committed, state })
     }
 
     /// Turns the results of validation and scan into the state of the folder.
-    fn conclude(&self, skill: &SkillName, found: Bundle, judged: Judged) -> Result<FolderState, LibraryError> {
-        let Judged { problems, cleared } = judged;
+    fn conclude(&self, skill: &SkillName, found: Bundle, judged: CheckResult) -> Result<FolderState, LibraryError> {
+        let CheckResult { problems, cleared } = judged;
         if !problems.is_empty() {
             return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
         }
@@ -414,7 +420,7 @@ impl Library {
             |bundle: &Bundle| validate_bundle(bundle, Some(skill.as_str()), Strictness::Standard, self.limits());
         let known = if committed.is_empty() { Vec::new() } else { check(committed) };
         let problems: Vec<Problem> =
-            check(&found).into_iter().filter(|p| is_hindrance(p) && !p.is_among(&known)).collect();
+            check(&found).into_iter().filter(|p| prevents_use(p) && !p.is_among(&known)).collect();
         let baseline = match head {
             Some(head) if head.was_cleared() && !head.tombstone => Baseline::Cleared(committed),
             _ => Baseline::None,
@@ -436,6 +442,6 @@ impl Library {
 }
 
 /// Returns whether a problem prevents the content of a folder from being used.
-pub(super) fn is_hindrance(problem: &Problem) -> bool {
+pub(super) fn prevents_use(problem: &Problem) -> bool {
     problem.is_error() && !problem.is_loaded_with_warning()
 }

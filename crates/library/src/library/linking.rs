@@ -17,14 +17,14 @@ use super::{
     work::LinkPlans,
 };
 use crate::{
+    agent_dir::{AgentDir, AgentLinkError},
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
     journal::Record,
     links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
     lock::LibraryLock,
     originals,
-    place::{AgentDir, PlaceLinkError},
-    revision::{Before, Content, Stamp},
+    revision::{Content, Stamp, StateBefore},
     state::{SkillState, State},
 };
 
@@ -70,8 +70,8 @@ impl Library {
         };
         let changes: Vec<LinkChanges> = links.iter().map(carry_out).collect();
         let noted = links.iter().zip(&changes).map(|((skill, _), changes)| {
-            let before = Before { originals: changes.originals.clone(), ..Before::default() };
-            let before = Some(before).filter(|before| *before != Before::default());
+            let before = StateBefore { originals: changes.originals.clone(), ..StateBefore::default() };
+            let before = Some(before).filter(|before| *before != StateBefore::default());
             Noted { before, ..Noted::of(skill, changes, stamp) }
         });
         self.note_links(&own, noted.collect(), action, |_, _| {})?;
@@ -116,7 +116,7 @@ impl Library {
             let (originals, linked) = self.found_by(&part.links, &set);
             let event = last.get(part.skill.as_str()).and_then(|place| record.events.get_mut(*place));
             if let Some(event) = event.filter(|_| !originals.is_empty() || !linked.is_empty()) {
-                let before = event.before.get_or_insert_with(Before::default);
+                let before = event.before.get_or_insert_with(StateBefore::default);
                 (before.originals, before.linked) = (originals, linked);
             }
         }
@@ -206,7 +206,7 @@ impl Library {
         skill: &SkillName,
         step: &LinkStep,
         changes: &mut LinkChanges,
-    ) -> Result<(), PlaceLinkError> {
+    ) -> Result<(), AgentLinkError> {
         if let Some(dir) = step.path.parent().map(AgentDir::open).transpose()?.flatten() {
             dir.remove_link(skill, &self.path)?;
         }
@@ -220,7 +220,7 @@ impl Library {
         skill: &SkillName,
         step: &LinkStep,
         changes: &mut LinkChanges,
-    ) -> Result<(), PlaceLinkError> {
+    ) -> Result<(), AgentLinkError> {
         let Some(folder) = step.path.parent() else { return Ok(()) };
         let dir = match step.action {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
@@ -252,7 +252,7 @@ impl Library {
                     false if dir.is_library(&self.path) || dir.shows(skill, &self.path) => {
                         changes.placed.push(step.path.clone());
                     }
-                    false => return Err(PlaceLinkError::Occupied(step.path.clone())),
+                    false => return Err(AgentLinkError::Occupied(step.path.clone())),
                 }
             }
             LinkAction::Renew => {
@@ -269,7 +269,7 @@ impl Library {
                 let Some(kept) = step.original.as_deref().filter(|kept| own.symlink_metadata(kept).is_ok()) else {
                     return Ok(());
                 };
-                dir.bring_original(skill, own, kept)?;
+                dir.restore_original(skill, own, kept)?;
                 changes.restored.push(step.path.clone());
             }
         }
@@ -285,14 +285,14 @@ impl Library {
         skill: &SkillName,
         step: &LinkStep,
         changes: &mut LinkChanges,
-    ) -> Result<(), PlaceLinkError> {
+    ) -> Result<(), AgentLinkError> {
         let is_shown = dir.shows(skill, &self.path) || dir.is_library(&self.path);
         if is_shown || !dir.holds(skill) {
             return Ok(());
         }
         if let Some(kept) = &step.original {
             if !self.shows_content(&step.path, skill) {
-                return Err(PlaceLinkError::Differs(step.path.clone()));
+                return Err(AgentLinkError::Differs(step.path.clone()));
             }
             dir.move_aside(skill, own, kept)?;
             changes.originals.push(Original { path: step.path.clone(), kept: kept.clone() });
@@ -312,19 +312,19 @@ impl Library {
         self.former_contents(skill).any(|former| folder::without_leftovers(&former).same_but_line_ends(&found))
     }
 
-    fn place_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<(), PlaceLinkError> {
-        let unreadable = |error: LibraryError| PlaceLinkError::Skill(skill.clone(), error.to_string());
+    fn place_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<(), AgentLinkError> {
+        let unreadable = |error: LibraryError| AgentLinkError::Skill(skill.clone(), error.to_string());
         let head = self.head(skill).map_err(LibraryError::from).map_err(unreadable)?;
         let Some(head) = head.filter(|head| !head.tombstone) else { return Ok(()) };
         let files = self.bundle(&head.id).map_err(LibraryError::from).map_err(unreadable)?;
         match self.clear(skill, files.clone(), Baseline::Cleared(&files)).map_err(unreadable)? {
             Ok(cleared) => dir.place_copy(skill, &cleared).map(drop),
-            Err(blocked) => Err(PlaceLinkError::Skill(skill.clone(), blocked.to_string())),
+            Err(blocked) => Err(AgentLinkError::Skill(skill.clone(), blocked.to_string())),
         }
     }
 
     /// Removes a copy that has the content of one of the skill's revisions. Returns whether it did.
-    fn remove_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<bool, PlaceLinkError> {
+    fn remove_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<bool, AgentLinkError> {
         // A link to the library leads to the skill itself.
         if !dir.holds(skill) || dir.is_library(&self.path) {
             return Ok(false);
@@ -392,7 +392,7 @@ struct Noted<'a> {
     skill: &'a SkillName,
     changes: &'a LinkChanges,
     stamp: &'a Stamp,
-    before: Option<Before>,
+    before: Option<StateBefore>,
 }
 
 impl<'a> Noted<'a> {

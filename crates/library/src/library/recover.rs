@@ -261,12 +261,12 @@ fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
     let state = folder::without_leftovers(state);
     found.same_but_line_ends(&state)
         || (traces == Traces::Cut
-            && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_cut_form(file, whole))))
+            && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_truncation(file, whole))))
 }
 
 /// Returns whether a file may be the remains of another after a power loss: its beginning, with zeros in place of
 /// bytes that never reached the disk.
-pub(super) fn is_cut_form(file: &File, whole: &File) -> bool {
+pub(super) fn is_truncation(file: &File, whole: &File) -> bool {
     file.bytes.len() <= whole.bytes.len()
         && file.bytes.iter().zip(whole.bytes.iter()).all(|(found, written)| found == written || *found == 0)
 }

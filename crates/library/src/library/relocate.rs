@@ -22,7 +22,7 @@ use crate::{
     home::Home,
     location::resolve,
     lock::{LibraryLock, LockError},
-    place_error::PlaceError,
+    path_access_error::PathAccessError,
 };
 
 const NOTE: &str = "library.toml";
@@ -73,8 +73,8 @@ pub enum RelocateError {
     Library(#[from] LibraryError),
 }
 
-impl From<PlaceError> for RelocateError {
-    fn from(error: PlaceError) -> Self {
+impl From<PathAccessError> for RelocateError {
+    fn from(error: PathAccessError) -> Self {
         Self::Library(error.into())
     }
 }
@@ -117,7 +117,7 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
     make_room(&target, &to, &own)?;
     let libraries = ensure_dir(&home.path().join("libraries"))?;
     let name = |path: &Path| path.file_name().map(ToOwned::to_owned).unwrap_or_default();
-    let io = |error| PlaceError::io(source.clone())(error);
+    let io = |error| PathAccessError::io(source.clone())(error);
     libraries.rename(name(&source), &libraries, name(&target)).map_err(io)?;
     sync_folder(&libraries).map_err(io)?;
     finish(named, to, target)
@@ -126,7 +126,7 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
 /// Records the new and the former path in `library.toml`.
 fn finish(from: PathBuf, to: PathBuf, own: PathBuf) -> Result<Relocation, RelocateError> {
     let dir = ensure_dir(&own)?;
-    let io = |error| PlaceError::io(own.join(NOTE))(error);
+    let io = |error| PathAccessError::io(own.join(NOTE))(error);
     let mut table = note_of(&own)?.map(|note| note.0).unwrap_or_default();
     table.insert("format".to_owned(), Value::Integer(1));
     table.insert("path".to_owned(), to.display().to_string().into());
@@ -141,9 +141,9 @@ fn resolved(path: &Path) -> Result<PathBuf, RelocateError> {
 }
 
 /// The content of `library.toml`.
-struct Note(Table);
+struct LibraryToml(Table);
 
-impl Note {
+impl LibraryToml {
     fn names(&self, path: &Path) -> bool {
         self.text("path") == Some(&path.display().to_string())
     }
@@ -158,12 +158,12 @@ impl Note {
     }
 }
 
-fn note_of(own: &Path) -> Result<Option<Note>, RelocateError> {
+fn note_of(own: &Path) -> Result<Option<LibraryToml>, RelocateError> {
     let Some(dir) = open_dir(own)? else { return Ok(None) };
     let bytes = read_bounded(&dir, NOTE, Limits::default().state_bytes)
-        .map_err(PlaceError::io(own.join(NOTE)))?
+        .map_err(PathAccessError::io(own.join(NOTE)))?
         .unwrap_or_default();
-    Ok(String::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).map(Note))
+    Ok(String::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).map(LibraryToml))
 }
 
 /// Finds the data folder of a library by one of its paths: under the id of the path, otherwise by the path in
@@ -177,7 +177,7 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
     }
     let libraries = home.path().join("libraries");
     let Some(dir) = open_dir(&libraries)? else { return Ok(None) };
-    for entry in dir.entries().map_err(PlaceError::io(&libraries))?.flatten() {
+    for entry in dir.entries().map_err(PathAccessError::io(&libraries))?.flatten() {
         let own = libraries.join(entry.file_name());
         if own != target && note_of(&own)?.is_some_and(|note| paths.iter().any(|path| note.names(path))) {
             return Ok(Some(own));
@@ -200,7 +200,7 @@ impl Library {
         let libraries = home.path().join("libraries");
         let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for entry in dir.entries().map_err(PlaceError::io(&libraries))?.flatten() {
+        for entry in dir.entries().map_err(PathAccessError::io(&libraries))?.flatten() {
             let own = libraries.join(entry.file_name());
             let Ok(Some(note)) = note_of(&own) else { continue };
             let Some(old) = note.text("path").map(PathBuf::from).filter(|old| old != self.path()) else { continue };
@@ -223,7 +223,7 @@ impl Library {
     pub fn groups_with_history(&self, home: &Home) -> Result<Vec<PathBuf>, LibraryError> {
         let libraries = home.path().join("libraries");
         let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
-        let entries = dir.entries().map_err(PlaceError::io(&libraries))?.flatten();
+        let entries = dir.entries().map_err(PathAccessError::io(&libraries))?.flatten();
         let notes = entries.filter_map(|entry| note_of(&libraries.join(entry.file_name())).ok().flatten());
         let paths = notes.filter_map(|note| note.text("path").map(PathBuf::from));
         let is_group = |path: &PathBuf| path != self.path() && path.starts_with(self.path());
@@ -238,7 +238,7 @@ impl Library {
 /// Refuses an old folder that contains skills or files kept for a person's decision.
 fn check_left(from: &Path) -> Result<(), RelocateError> {
     let Some(root) = open_dir(from)? else { return Ok(()) };
-    let names = root.entries().map_err(PlaceError::io(from))?.flatten();
+    let names = root.entries().map_err(PathAccessError::io(from))?.flatten();
     let mut names = names.filter_map(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -254,7 +254,7 @@ fn check_left(from: &Path) -> Result<(), RelocateError> {
 /// replaces it.
 fn make_room(target: &Path, to: &Path, source: &Dir) -> Result<(), RelocateError> {
     let Some(dir) = open_dir(target)? else { return Ok(()) };
-    let io = |error: io::Error| PlaceError::io(target)(error);
+    let io = |error: io::Error| PathAccessError::io(target)(error);
     let _lock = LibraryLock::acquire(&dir, LOCK_WAIT)?;
     let names: Vec<String> =
         dir.entries().map_err(io)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -8,7 +8,7 @@ use skill::{Bundle, SkillName};
 
 use super::{
     FindError, Library, LibraryError,
-    comparison::{Comparison, Found},
+    comparison::{Comparison, FolderContent},
 };
 use crate::{
     revision::{Action, Revision, RevisionSpec},
@@ -65,9 +65,9 @@ impl Library {
     pub fn revision_in_folder(&self, skill: &SkillName) -> Result<Option<Revision>, LibraryError> {
         let Comparison { base, found, .. } = self.compare_settled(skill)?;
         match found {
-            Found::Absent | Found::Same | Found::Missing => Ok(base),
-            Found::Different(found) => self.earlier_with(skill, base.as_ref(), &found),
-            Found::Unreadable(_) => Ok(None),
+            FolderContent::Absent | FolderContent::Same | FolderContent::Missing => Ok(base),
+            FolderContent::Different(found) => self.earlier_with(skill, base.as_ref(), &found),
+            FolderContent::Unreadable(_) => Ok(None),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Parts of the summary of a skill ([`Head`], [`Front`], [`Standing`]).
+//! Parts of the summary of a skill ([`Head`], [`SkillMdSummary`], [`FolderStatus`]).
 
 use scan::Verdict;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl From<&Revision> for Head {
 
 /// Summary of a skill's `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Front {
+pub struct SkillMdSummary {
     /// Title from `metadata.title`, in any script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -58,7 +58,7 @@ pub struct Front {
     pub fault: Option<String>,
 }
 
-impl Front {
+impl SkillMdSummary {
     /// Reads the front from a skill's files.
     #[must_use]
     pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
@@ -90,7 +90,7 @@ impl Front {
 
 /// State of a skill's folder compared with its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum FolderStatus {
     /// As committed.
     Clean,
     /// Committed, but the folder is missing.

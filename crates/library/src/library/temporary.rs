@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 
 use super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
-    checkout::{KEPT, Maker, TEMPORARY},
+    checkout::{KEPT, TEMPORARY, TemporaryOwner},
     folder,
     lock::LibraryLock,
 };
@@ -93,7 +93,7 @@ fn temporary_in(root: &Dir) -> io::Result<Vec<String>> {
 /// Until then, a process in another container may still be using it.
 pub(super) fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     let metadata = root.symlink_metadata(name).ok()?;
-    let maker = Maker::of(name).filter(|_| metadata.is_dir());
+    let maker = TemporaryOwner::of(name).filter(|_| metadata.is_dir());
     Some(match maker {
         _ if name.starts_with(KEPT) => TemporaryKind::Kept,
         None => TemporaryKind::Foreign,

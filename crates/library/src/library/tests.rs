@@ -4,7 +4,6 @@
 
 mod concurrent;
 mod gc;
-mod glances;
 mod hand_edits;
 mod histories;
 mod killed;
@@ -14,6 +13,7 @@ mod reading;
 mod recovery;
 mod returned;
 mod rows;
+mod summaries;
 mod temporary;
 mod upkeep;
 
@@ -34,11 +34,11 @@ use crate::{
 };
 
 /// A library and its home in a temporary folder.
-struct Place {
+struct Fixture {
     temp: TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         Self { temp: tempfile::tempdir().unwrap() }
     }
@@ -89,7 +89,7 @@ impl Place {
         names
     }
 
-    /// Copies the current state, for [`Place::restore`].
+    /// Copies the current state, for [`Fixture::restore`].
     fn save(&self) -> TempDir {
         let saved = tempfile::tempdir().unwrap();
         copy(self.temp.path(), saved.path());
@@ -166,7 +166,7 @@ fn tombstone(skill: &SkillName, base: &Revision) -> Commit {
 /// Commits a bundle on the head, after recording a valid hand edit.
 fn put(library: &mut Library, bundle: &Bundle) -> Committed {
     let skill = name("pdf");
-    let base = library.snapshot(&skill, &stamp(), TakeOver::Commit).unwrap().base;
+    let base = library.snapshot(&skill, &stamp(), HandEditMode::Commit).unwrap().base;
     library.commit(vec![change(&skill, base.map(|base| base.id), bundle)]).unwrap().remove(0)
 }
 

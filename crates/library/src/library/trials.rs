@@ -29,7 +29,7 @@ pub struct Served {
 
 /// End of a trial.
 #[derive(Debug)]
-pub struct Ended {
+pub struct TrialEnd {
     /// Decision of the gate, as an event.
     pub status: EventStatus,
     /// Figures behind the decision.
@@ -66,7 +66,7 @@ impl Library {
     ///
     /// # Errors
     /// The state cannot be written. The trial continues then.
-    pub fn end_trial(&self, skill: &SkillName, id: &str, stamp: &Stamp, end: Ended) -> Result<bool, LibraryError> {
+    pub fn end_trial(&self, skill: &SkillName, id: &str, stamp: &Stamp, end: TrialEnd) -> Result<bool, LibraryError> {
         let mut ended = None;
         self.set_state(skill, stamp, "trial", |state| {
             ended = state.trial.take_if(|trial| trial.id == id);

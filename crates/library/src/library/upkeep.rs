@@ -4,9 +4,9 @@
 //! time.
 
 mod files;
+mod folder_permissions;
 mod history;
 mod journal;
-mod places;
 mod state;
 
 use std::{io, path::Path};
@@ -14,11 +14,11 @@ use std::{io, path::Path};
 use cap_std::fs::Dir;
 use jiff::Timestamp;
 
-pub use files::{EventsMend, LibraryNote};
+pub use files::{EventsRepair, LibraryNote};
+pub use folder_permissions::{FolderPermissions, look_at_places, make_private};
 pub use history::{HeadFault, HistoryFault};
-pub use journal::{JournalMend, JournalState, Lost};
-pub use places::{Places, look_at_places, make_private};
-pub use state::StateMend;
+pub use journal::{JournalRepair, JournalState, LostPart};
+pub use state::StateRepair;
 
 use super::{Library, LibraryError};
 use crate::{

@@ -6,7 +6,7 @@ use skill::Bundle;
 
 use super::{
     Proposal, ProposalEntry, ProposalId,
-    store::{self, Which},
+    store::{self, ProposalFolder},
 };
 use crate::{
     disk::{open_dir, sync_folder},
@@ -49,8 +49,8 @@ impl Library {
     pub fn check_proposals(&self) -> Result<(usize, Vec<ProposalFault>), LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok((0, Vec::new())) };
         let read = |which| store::read(&own, which).map_err(self.own_io());
-        let (open, decided) = (read(Which::Open)?, read(Which::Decided)?);
-        let waiting = store::ids(&own, Which::Open).map_err(self.own_io())?;
+        let (open, decided) = (read(ProposalFolder::Open)?, read(ProposalFolder::Decided)?);
+        let waiting = store::ids(&own, ProposalFolder::Open).map_err(self.own_io())?;
         let count = open.len() + decided.len();
         let (twins, decided): (Vec<_>, Vec<_>) =
             decided.into_iter().partition(|entry| entry.is_open() && waiting.contains(entry.id()));
@@ -58,20 +58,22 @@ impl Library {
         let mut faults: Vec<_> = twice.map(|id| ProposalFault { id, kind: ProposalFaultKind::Twice }).collect();
         let in_doubt = twins.iter().map(|entry| entry.id().clone());
         faults.extend(in_doubt.map(|id| ProposalFault { id, kind: ProposalFaultKind::InDoubt }));
-        for (entries, place) in [(&open, Which::Open), (&decided, Which::Decided)] {
+        for (entries, place) in [(&open, ProposalFolder::Open), (&decided, ProposalFolder::Decided)] {
             let kinds = entries.iter().filter_map(|entry| Some((entry.id().clone(), self.fault_of(entry, place)?)));
             faults.extend(kinds.map(|(id, kind)| ProposalFault { id, kind }));
         }
         Ok((count, faults))
     }
 
-    fn fault_of(&self, entry: &ProposalEntry, place: Which) -> Option<ProposalFaultKind> {
+    fn fault_of(&self, entry: &ProposalEntry, place: ProposalFolder) -> Option<ProposalFaultKind> {
         let proposal = match entry {
             ProposalEntry::Whole(proposal) => proposal,
-            ProposalEntry::Damaged(damaged) if damaged.decided.is_some() && place == Which::Decided => return None,
+            ProposalEntry::Damaged(damaged) if damaged.decided.is_some() && place == ProposalFolder::Decided => {
+                return None;
+            }
             ProposalEntry::Damaged(damaged) => return Some(ProposalFaultKind::Damaged(damaged.why.clone())),
         };
-        if entry.is_open() != (place == Which::Open) {
+        if entry.is_open() != (place == ProposalFolder::Open) {
             return Some(ProposalFaultKind::Misplaced);
         }
         if entry.is_open() {
@@ -97,12 +99,12 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
-    pub fn mend_proposal(&self, fault: &ProposalFault, time: Timestamp) -> Result<Option<String>, LibraryError> {
+    pub fn repair_proposal(&self, fault: &ProposalFault, time: Timestamp) -> Result<Option<String>, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
         let _lock: LibraryLock = self.lock()?;
         let file = format!("{}.json", fault.id);
         let folder = |which| store::folder(&own, which).map_err(self.own_io());
-        let (waiting, decided) = (folder(Which::Open)?, folder(Which::Decided)?);
+        let (waiting, decided) = (folder(ProposalFolder::Open)?, folder(ProposalFolder::Decided)?);
         let moved = match fault.kind {
             ProposalFaultKind::Twice => {
                 let aside = aside_name(&waiting, &file, time);

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use skill::{Digest, File, SkillName, SkillPath, diff::Change, objects_and_commas};
 
 use super::{
-    DamagedProposal, Decided, Evidence, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile,
-    ProposedRelease,
+    DamagedProposal, Evidence, Proposal, ProposalDecision, ProposalEntry, ProposalId, ProposalState, ProposedFile,
+    ProposedRelease, StoredProposal,
 };
 use crate::revision::{Action, Actor, Origin, RevisionId};
 
@@ -91,7 +91,7 @@ struct DecidedDocument {
 pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
     match parse_whole(&id, &bytes) {
         Ok(proposal) => {
-            let kept = Kept { file: Some(bytes.into()), state: Some(proposal.state) };
+            let kept = StoredProposal { file: Some(bytes.into()), state: Some(proposal.state) };
             ProposalEntry::Whole(Box::new(Proposal { kept, ..proposal }))
         }
         Err(why) => {
@@ -112,7 +112,7 @@ pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntr
     ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, file: None }))
 }
 
-fn decided_of(value: &Value) -> Option<Decided> {
+fn decided_of(value: &Value) -> Option<ProposalDecision> {
     let document: DecidedDocument = serde_json::from_value(value.clone()).ok()?;
     document.into_decided().ok()
 }
@@ -175,7 +175,7 @@ impl Document {
             note: self.note,
             superseded_by: superseded_by(self.superseded_by)?,
             decided: self.decided.map(DecidedDocument::into_decided).transpose()?,
-            kept: Kept::default(),
+            kept: StoredProposal::default(),
         })
     }
 
@@ -291,7 +291,7 @@ impl ReleaseDocument {
 }
 
 impl DecidedDocument {
-    fn of(decided: &Decided) -> Self {
+    fn of(decided: &ProposalDecision) -> Self {
         Self {
             by: decided.by.to_string(),
             time: decided.time.to_string(),
@@ -300,8 +300,13 @@ impl DecidedDocument {
         }
     }
 
-    fn into_decided(self) -> Result<Decided, String> {
-        Ok(Decided { by: actor(&self.by)?, time: time(&self.time)?, reason: self.reason, revision: self.revision })
+    fn into_decided(self) -> Result<ProposalDecision, String> {
+        Ok(ProposalDecision {
+            by: actor(&self.by)?,
+            time: time(&self.time)?,
+            reason: self.reason,
+            revision: self.revision,
+        })
     }
 }
 

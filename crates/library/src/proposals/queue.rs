@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Proposal, ProposalEntry, ProposalId, ProposalState, document,
-    store::{self, ProposalFile, Which},
+    store::{self, ProposalFile, ProposalFolder},
 };
 use crate::{
     disk::open_dir,
@@ -29,7 +29,7 @@ impl Library {
     /// # Errors
     /// The files cannot be listed or read.
     pub fn open_proposals(&self) -> Result<Vec<ProposalEntry>, LibraryError> {
-        Ok(self.read_proposals(Which::Open)?.into_iter().filter(ProposalEntry::is_open).collect())
+        Ok(self.read_proposals(ProposalFolder::Open)?.into_iter().filter(ProposalEntry::is_open).collect())
     }
 
     /// Returns all proposals, sorted by id.
@@ -37,8 +37,8 @@ impl Library {
     /// # Errors
     /// The files cannot be listed or read.
     pub fn proposals(&self) -> Result<Vec<ProposalEntry>, LibraryError> {
-        let open = self.read_proposals(Which::Open)?;
-        let mut all = self.read_proposals(Which::Decided)?;
+        let open = self.read_proposals(ProposalFolder::Open)?;
+        let mut all = self.read_proposals(ProposalFolder::Decided)?;
         all.retain(|entry| !entry.is_open() || open.iter().all(|open| open.id() != entry.id()));
         let waiting = open.into_iter().filter(|open| all.iter().all(|entry| entry.id() != open.id()));
         let waiting: Vec<_> = waiting.collect();
@@ -57,7 +57,7 @@ impl Library {
         Ok(bytes.map(|bytes| document::parse(id.clone(), bytes)))
     }
 
-    fn read_proposals(&self, which: Which) -> Result<Vec<ProposalEntry>, LibraryError> {
+    fn read_proposals(&self, which: ProposalFolder) -> Result<Vec<ProposalEntry>, LibraryError> {
         match open_dir(self.own_path())? {
             Some(own) => store::read(&own, which).map_err(self.own_io()),
             None => Ok(Vec::new()),
@@ -115,7 +115,7 @@ impl Library {
     /// Returns the open proposals that count towards the limits: without `closed`, which are changed by the same
     /// record, and without expired ones, which cannot be accepted.
     fn waiting(&self, own: &Dir, closed: &[ProposalId], now: Timestamp) -> Result<Vec<ProposalEntry>, CommitError> {
-        let mut waiting = store::read(own, Which::Open).map_err(self.own_io())?;
+        let mut waiting = store::read(own, ProposalFolder::Open).map_err(self.own_io())?;
         waiting.retain(|entry| entry.is_open() && !closed.contains(entry.id()) && !is_expired(entry, now));
         Ok(waiting)
     }
@@ -137,7 +137,7 @@ impl Library {
     pub(crate) fn drop_decided(&self, own: &Dir) -> std::io::Result<Vec<ProposalId>> {
         store::drop_doubles(own)?;
         let mut decided: Vec<(Timestamp, ProposalId, u64)> = Vec::new();
-        store::each(own, Which::Decided, |entry| {
+        store::each(own, ProposalFolder::Decided, |entry| {
             let bytes = entry.file().map_or(0, |file| file.len() as u64);
             decided.extend(entry.decided().map(|end| (end.time, entry.id().clone(), bytes)));
         })?;

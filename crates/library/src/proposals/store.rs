@@ -24,12 +24,12 @@ pub struct ProposalFile {
 
 /// Selects a folder of proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum ProposalFolder {
     Open,
     Decided,
 }
 
-impl Which {
+impl ProposalFolder {
     fn folder(self) -> &'static str {
         match self {
             Self::Open => OPEN,
@@ -60,7 +60,7 @@ pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Res
 /// of the folders. An open state never replaces a decision. The journal may replay one if its later records were
 /// lost.
 fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
-    let which = if file.is_open { Which::Open } else { Which::Decided };
+    let which = if file.is_open { ProposalFolder::Open } else { ProposalFolder::Decided };
     let folder = own.open_dir(which.folder())?;
     let (name, temporary) = (format!("{}.json", file.id), format!(".{}.tmp", file.id));
     if file.is_open && is_decided(own, &file.id) {
@@ -73,8 +73,8 @@ fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
     }
     folder.rename(&temporary, &folder, &name)?;
     match which {
-        Which::Open => Ok(()),
-        Which::Decided => remove_open(own, &name),
+        ProposalFolder::Open => Ok(()),
+        ProposalFolder::Decided => remove_open(own, &name),
     }
 }
 
@@ -89,18 +89,18 @@ fn remove_open(own: &Dir, name: &str) -> io::Result<()> {
 /// open one. A damaged or unreadable file does not.
 fn is_decided(own: &Dir, id: &str) -> bool {
     let Ok(id) = ProposalId::parse(id) else { return false };
-    match read_one(own, &id, Which::Decided) {
+    match read_one(own, &id, ProposalFolder::Decided) {
         Ok(Some(bytes)) => !document::parse(id, bytes).is_open(),
         _ => false,
     }
 }
 
-fn read_one(own: &Dir, id: &ProposalId, which: Which) -> io::Result<Option<Vec<u8>>> {
+fn read_one(own: &Dir, id: &ProposalId, which: ProposalFolder) -> io::Result<Option<Vec<u8>>> {
     read_bounded(own, &format!("{}/{id}.json", which.folder()), Limits::default().open_proposals_bytes)
 }
 
 /// Opens the folder of open or decided proposals, creating it if missing.
-pub(super) fn folder(own: &Dir, which: Which) -> io::Result<Dir> {
+pub(super) fn folder(own: &Dir, which: ProposalFolder) -> io::Result<Dir> {
     own.create_dir_all(which.folder())?;
     own.open_dir(which.folder())
 }
@@ -108,15 +108,15 @@ pub(super) fn folder(own: &Dir, which: Which) -> io::Result<Dir> {
 /// Reads a proposal's file, decided or open. If it is decided concurrently, it is found in its new folder.
 pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
     if !is_decided(own, id.as_str())
-        && let Some(open) = read_one(own, id, Which::Open)?
+        && let Some(open) = read_one(own, id, ProposalFolder::Open)?
     {
         return Ok(Some(open));
     }
-    read_one(own, id, Which::Decided)
+    read_one(own, id, ProposalFolder::Decided)
 }
 
 /// Reads all proposals of a folder, sorted by id.
-pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
+pub(crate) fn read(own: &Dir, which: ProposalFolder) -> io::Result<Vec<ProposalEntry>> {
     let mut entries = Vec::new();
     each(own, which, |entry| entries.push(entry))?;
     entries.sort_by(|a, b| a.id().cmp(b.id()));
@@ -125,9 +125,9 @@ pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
 
 /// Calls `look` for the proposals of a folder one by one. A proposal that is decided concurrently is skipped, and one
 /// that cannot be read counts as damaged.
-pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry)) -> io::Result<()> {
+pub(crate) fn each(own: &Dir, which: ProposalFolder, mut look: impl FnMut(ProposalEntry)) -> io::Result<()> {
     for id in ids(own, which)? {
-        if which == Which::Open && is_decided(own, id.as_str()) {
+        if which == ProposalFolder::Open && is_decided(own, id.as_str()) {
             continue;
         }
         match read_one(own, &id, which) {
@@ -141,7 +141,7 @@ pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry))
 
 /// Removes open files of proposals that are decided.
 pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
-    for id in ids(own, Which::Open)? {
+    for id in ids(own, ProposalFolder::Open)? {
         if is_decided(own, id.as_str()) {
             remove_open(own, &format!("{id}.json"))?;
         }
@@ -160,7 +160,7 @@ pub(crate) fn remove_decided(own: &Dir, ids: &[ProposalId]) -> io::Result<()> {
 }
 
 /// Returns the ids of the files in a folder.
-pub(super) fn ids(own: &Dir, which: Which) -> io::Result<Vec<ProposalId>> {
+pub(super) fn ids(own: &Dir, which: ProposalFolder) -> io::Result<Vec<ProposalId>> {
     let entries = match own.read_dir(which.folder()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -3,11 +3,11 @@
 mod ahead;
 mod check;
 mod concat;
-mod lone;
 mod loose;
 mod objects;
 mod packs;
 mod refs;
+mod unindexed;
 mod writer;
 
 use std::{
@@ -25,7 +25,7 @@ use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 use objects::{Commit, Entry, EntryKind};
 use writer::{ObjectWriter, changed_paths, commit_text};
 
-use super::{Checked, Damage, HeadChange, Object, Prepared, StorageError, message::Trailers};
+use super::{Checked, DamagedRevision, HeadChange, Object, Prepared, StorageError, message::Trailers};
 use crate::{
     disk::sync_folder,
     revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
@@ -283,7 +283,7 @@ impl GitStorage {
     /// [`StorageError`]
     pub fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {
         if again {
-            objects.iter().for_each(|object| self.forget_loose(&object.id));
+            objects.iter().for_each(|object| self.remove_loose(&object.id));
         }
         self.write_loose(objects)?;
         heads.iter().try_for_each(|head| self.move_head(head, false))
@@ -299,7 +299,7 @@ impl GitStorage {
         from: &RevisionId,
         checked: &mut Checked,
         progress: &mut dyn FnMut(),
-    ) -> Result<Vec<Damage>, StorageError> {
+    ) -> Result<Vec<DamagedRevision>, StorageError> {
         check::check(self, from, checked, progress)
     }
 
@@ -308,8 +308,8 @@ impl GitStorage {
     ///
     /// # Errors
     /// [`StorageError`]
-    pub fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
-        lone::packs(&self.dir)
+    pub fn unindexed_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
+        unindexed::packs(&self.dir)
     }
 
     /// Makes the index of such a pack again. The caller is the only one who writes.
@@ -317,7 +317,7 @@ impl GitStorage {
     /// # Errors
     /// [`StorageError`]; the pack is not whole, and stays as it is.
     pub fn index_pack(&self, name: &str) -> Result<(), StorageError> {
-        lone::index(self.repository()?, &self.dir, name)
+        unindexed::index(self.repository()?, &self.dir, name)
     }
 
     /// Makes objects and heads that were written durable.
@@ -332,7 +332,7 @@ impl GitStorage {
         }
         sync_dir(&self.dir, HEADS)?;
         for object in objects {
-            self.forget_loose(&object.id);
+            self.remove_loose(&object.id);
         }
         // One that comes back with a power loss, empty or cut, would stand before the whole one.
         let folders: BTreeSet<&str> = objects.iter().filter_map(|object| object.id.get(..2)).collect();
@@ -353,7 +353,7 @@ impl GitStorage {
     /// [`StorageError`]; everything is kept then.
     pub fn compact(&self) -> Result<(), StorageError> {
         self.repack()?;
-        self.forget_old_locks()?;
+        self.remove_stale_locks()?;
         self.pack_heads().map(drop)
     }
 }

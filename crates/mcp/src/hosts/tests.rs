@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn entry() -> Entry {
-    Entry { command: "skillhub".to_owned(), args: vec!["mcp".to_owned(), "--agent".to_owned(), "x".to_owned()] }
+fn entry() -> ServerEntry {
+    ServerEntry { command: "skillhub".to_owned(), args: vec!["mcp".to_owned(), "--agent".to_owned(), "x".to_owned()] }
 }
 
 fn written(host: &str, text: &str) -> String {

@@ -4,7 +4,7 @@ use library::refuse_toml_flood;
 use skill::Limits;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
-use crate::hosts::Entry;
+use crate::hosts::ServerEntry;
 
 /// Name of the table that holds all servers.
 const SERVERS: &str = "mcp_servers";
@@ -13,7 +13,7 @@ const SERVERS: &str = "mcp_servers";
 ///
 /// # Errors
 /// The reason, as a clause: the text is too large, is not TOML, or has another type in the table's position.
-pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
+pub fn set(text: &str, name: &str, entry: &ServerEntry) -> Result<String, String> {
     let mut document = parse(text)?;
     let servers = table(document.as_table_mut(), SERVERS, true)?;
     let server = table(servers, name, false)?;

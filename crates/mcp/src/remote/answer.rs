@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use super::{http, offered::plain};
+use super::{http, remote_tool::plain};
 
 /// Maximum length, in characters, of a server's error message.
 const MESSAGE_CHARS: usize = 500;
@@ -17,7 +17,7 @@ pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolF
         let texts: Vec<&str> = result.content.iter().filter_map(text).collect();
         let told = plain(&texts.join(" "), MESSAGE_CHARS);
         let message = if told.is_empty() { "the tool failed without a message".to_owned() } else { told };
-        return Err(ToolFault::passing("tool_failed", message));
+        return Err(ToolFault::transient("tool_failed", message));
     }
     let value = match result.structured_content {
         Some(value) => value,
@@ -39,7 +39,7 @@ pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolF
         true => Ok(value),
         false => {
             let message = format!("the tool returned {bytes} bytes; the limit is {most}");
-            Err(ToolFault::lasting("too_large", message).hint("request less from it"))
+            Err(ToolFault::permanent("too_large", message).hint("request less from it"))
         }
     }
 }
@@ -57,24 +57,24 @@ pub(super) fn fault(error: ServiceError) -> ToolFault {
         ServiceError::McpError(error) => {
             let message = plain(&error.message, MESSAGE_CHARS);
             match error.code {
-                ErrorCode::METHOD_NOT_FOUND => ToolFault::lasting("unknown_tool", message),
-                ErrorCode::INVALID_PARAMS => ToolFault::lasting("invalid_input", message),
-                http::LASTING => ToolFault::lasting("server_failed", message),
-                http::PASSING => ToolFault::passing("server_failed", message),
-                _ => ToolFault::passing("tool_failed", message),
+                ErrorCode::METHOD_NOT_FOUND => ToolFault::permanent("unknown_tool", message),
+                ErrorCode::INVALID_PARAMS => ToolFault::permanent("invalid_input", message),
+                http::LASTING => ToolFault::permanent("server_failed", message),
+                http::PASSING => ToolFault::transient("server_failed", message),
+                _ => ToolFault::transient("tool_failed", message),
             }
         }
         ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::Cancelled { .. } => {
-            ToolFault::passing("server_gone", "the server exited during the call")
+            ToolFault::transient("server_gone", "the server exited during the call")
         }
-        ServiceError::UnexpectedResponse => nonsense(),
-        other => ToolFault::passing("server_failed", plain(&other.to_string(), MESSAGE_CHARS)),
+        ServiceError::UnexpectedResponse => unexpected_response(),
+        other => ToolFault::transient("server_failed", plain(&other.to_string(), MESSAGE_CHARS)),
     }
 }
 
 /// Fault of a server whose response does not match the request.
-pub(super) fn nonsense() -> ToolFault {
-    ToolFault::lasting("bad_answer", "the server's response does not match the request")
+pub(super) fn unexpected_response() -> ToolFault {
+    ToolFault::permanent("bad_answer", "the server's response does not match the request")
 }
 
 #[cfg(test)]

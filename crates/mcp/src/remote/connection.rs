@@ -21,11 +21,11 @@ use rmcp::{
 
 use super::{
     RemoteServer,
-    answer::{fault, nonsense},
+    answer::{fault, unexpected_response},
+    byte_budget::{ByteBudget, MESSAGE_BYTES, Metered},
     http::{HttpTransport, Session},
-    meter::{MESSAGE_BYTES, Meter, Metered},
-    offered::{TOOLS, plain},
     process::Process,
+    remote_tool::{TOOLS, plain},
 };
 
 /// Time that a server gets to exit before it is killed.
@@ -48,7 +48,7 @@ pub(super) struct Connection {
     running: Mutex<Option<Running>>,
     process: Mutex<Option<Process>>,
     session: Option<Arc<Session>>,
-    meter: Arc<Meter>,
+    meter: Arc<ByteBudget>,
     has_changed: Arc<AtomicBool>,
 }
 
@@ -73,7 +73,7 @@ impl ClientHandler for Listener {
 impl Connection {
     /// Starts or contacts a server and completes the handshake.
     pub(super) async fn start(server: RemoteServer, until: Instant) -> Result<Self, ToolFault> {
-        let (meter, has_changed) = (Meter::new(), Arc::<AtomicBool>::default());
+        let (meter, has_changed) = (ByteBudget::new(), Arc::<AtomicBool>::default());
         let listener = Listener { has_changed: Arc::clone(&has_changed) };
         let (running, process, session) = match &server.url {
             Some(url) => {
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     /// Returns whether the server announces changes of its tools. Otherwise the list must be polled.
-    pub(super) fn tells_changes(&self) -> bool {
+    pub(super) fn notifies_changes(&self) -> bool {
         let info = self.peer.peer_info();
         let tools = info.as_ref().and_then(|info| info.capabilities.tools.as_ref());
         self.session.is_none() && tools.is_some_and(|tools| tools.list_changed == Some(true))
@@ -135,7 +135,7 @@ impl Connection {
             let request =
                 ListToolsRequest { method: Default::default(), params: Some(page), extensions: Default::default() };
             let answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await.map_err(fault)?;
-            let ServerResult::ListToolsResult(page) = answer else { return Err(nonsense()) };
+            let ServerResult::ListToolsResult(page) = answer else { return Err(unexpected_response()) };
             tools.extend(page.tools);
             cursor = page.next_cursor;
             // A list without an end: the tools so far already exceed the limit.
@@ -156,24 +156,24 @@ impl Connection {
         self.ask_until(until);
         match self.peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
-            Ok(CallToolResponse::InputRequired(_)) => Err(ToolFault::lasting(
+            Ok(CallToolResponse::InputRequired(_)) => Err(ToolFault::permanent(
                 "needs_person",
                 "the tool needs input from a person, which a step cannot \
                                                         provide",
             )),
-            Ok(_) => Err(nonsense()),
+            Ok(_) => Err(unexpected_response()),
             Err(error) => Err(fault(error)),
         }
     }
 
     /// Closes the streams, which signals the server to exit.
-    pub(super) fn hang_up(&self) {
+    pub(super) fn disconnect(&self) {
         drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Waits for the server to exit. A program is killed after [`GRACE`].
     pub(super) fn end(&self) {
-        self.hang_up();
+        self.disconnect();
         if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             process.end(GRACE);
         }
@@ -191,7 +191,7 @@ impl Connection {
 }
 
 fn flooded() -> ToolFault {
-    ToolFault::lasting("too_large", "the server sent too much data and was disconnected")
+    ToolFault::permanent("too_large", "the server sent too much data and was disconnected")
 }
 
 fn broken(error: &ClientInitializeError) -> ToolFault {
@@ -200,12 +200,12 @@ fn broken(error: &ClientInitializeError) -> ToolFault {
         ClientInitializeError::JsonRpcError(error) => plain(&error.message, MESSAGE_CHARS),
         other => plain(&other.to_string(), MESSAGE_CHARS),
     };
-    ToolFault::passing("server_failed", format!("the server did not complete the MCP handshake: {why}"))
+    ToolFault::transient("server_failed", format!("the server did not complete the MCP handshake: {why}"))
 }
 
 async fn with_last_words(mut fault: ToolFault, process: &Process) -> ToolFault {
     tokio::time::sleep(LAST_WORDS).await;
-    if let Some(said) = process.said() {
+    if let Some(said) = process.last_stderr_line() {
         fault.message = format!("{}; last line on stderr: {said}", fault.message);
     }
     fault

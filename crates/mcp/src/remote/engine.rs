@@ -33,7 +33,7 @@ impl Engine {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, ToolFault> {
         bounds.remaining()?;
-        let failed = |why: &str| ToolFault::passing("server_failed", format!("cannot wait for the server: {why}"));
+        let failed = |why: &str| ToolFault::transient("server_failed", format!("cannot wait for the server: {why}"));
         let runtime = self.runtime.get_or_init(started).as_ref().map_err(|why| failed(why))?;
         let (sender, receiver) = sync_channel(1);
         let task = runtime.spawn(async move {

@@ -30,7 +30,7 @@ use ureq::{
     http::{Response, header},
 };
 
-use super::meter::MESSAGE_BYTES;
+use super::byte_budget::MESSAGE_BYTES;
 
 /// Error code of an [`ErrorData`] for a failure that a retry cannot fix.
 pub(super) const LASTING: ErrorCode = ErrorCode(-32_071);

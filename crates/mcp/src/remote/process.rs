@@ -13,7 +13,7 @@ use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
 };
 
-use super::{RemoteServer, STARTED_FOR_TOOLS, offered::plain};
+use super::{RemoteServer, STARTED_FOR_TOOLS, remote_tool::plain};
 
 /// Environment variables passed on to a server: those that a program needs to be found and to find its own files. All
 /// others are withheld, because they may hold secrets for other programs.
@@ -62,7 +62,7 @@ impl Process {
     pub(super) fn start(server: &RemoteServer) -> Result<(Self, Streams), ToolFault> {
         let failed = |error: std::io::Error| {
             let program = server.command.first().map_or("", String::as_str);
-            ToolFault::lasting("server_failed", format!("cannot start {}: {error}", plain(program, SAID_CHARS)))
+            ToolFault::permanent("server_failed", format!("cannot start {}: {error}", plain(program, SAID_CHARS)))
                 .hint("check `command` in the server's configuration")
         };
         let mut group = Group::start(&mut command(server), Membership::Own).map_err(failed)?;
@@ -78,7 +78,7 @@ impl Process {
     }
 
     /// Returns the last non-blank line of its stderr output.
-    pub(super) fn said(&self) -> Option<String> {
+    pub(super) fn last_stderr_line(&self) -> Option<String> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&said);
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?;

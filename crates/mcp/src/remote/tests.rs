@@ -124,7 +124,7 @@ fn servers_failing_to_start_are_reported() {
     assert_eq!(failed, ["bad__name", "exit", "garbage", "lines", "missing", "nonsense"], "{faults:?}");
     assert!(faults["exit"].contains("No module named 'wonder'"), "{faults:?}");
     assert!(faults["missing"].contains("cannot start"), "{faults:?}");
-    assert!(tools.iter().filter(|tool| tool.name.starts_with("mcp__endless__")).count() <= offered::TOOLS);
+    assert!(tools.iter().filter(|tool| tool.name.starts_with("mcp__endless__")).count() <= remote_tool::TOOLS);
     assert_eq!(code(&remote, "mcp__exit__echo"), "server_failed");
 }
 
@@ -305,8 +305,8 @@ fn misbehaving_http_server_fails_in_time() {
             thread::sleep(Duration::from_millis(pause));
         }
     };
-    type Answer = Box<dyn Fn(&mut TcpStream) + Send + Sync>;
-    let cases: [(&str, &str, Answer); 8] = [
+    type ToolResult = Box<dyn Fn(&mut TcpStream) + Send + Sync>;
+    let cases: [(&str, &str, ToolResult); 8] = [
         ("a flood in a line", "server_failed", Box::new(move |stream| endless(stream, &[b'x'; 65536], 0))),
         (
             "a flood of events",

@@ -1,6 +1,6 @@
 //! OpenCode's tool `skill`: `read_skill` under another name, with the list of skills as its description.
 
-use agent::{Form, Look};
+use agent::{Form, ListOptions};
 use ops::Refusal;
 use rmcp::model::Tool;
 
@@ -25,7 +25,7 @@ fn rename(call: &Call<'_>, tools: &mut [Tool]) -> Result<(), Refusal> {
     if settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
-        let look = Look::of(Form::named(ID).unwrap_or(Form::XML));
+        let look = ListOptions::of(Form::named(ID).unwrap_or(Form::XML));
         let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look))?;
         (tool.name, tool.description) = (SKILL.into(), Some(listed.into()));
     }

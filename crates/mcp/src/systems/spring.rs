@@ -1,6 +1,6 @@
 //! Adapter for Spring AI Alibaba: its argument names, and tools that join with a skill ([`joined`]).
 
-mod joined;
+mod skill_tools;
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use ops::Refusal;
 use rmcp::model::JsonObject;
 use skill::SkillName;
 
-use self::joined::{Joined, joined};
-use super::{Brought, System};
+use self::skill_tools::{SkillTool, joined};
+use super::{BundledTool, System};
 use crate::tool::Call;
 
 /// Argument names of Spring AI Alibaba, with the names here.
@@ -27,7 +27,7 @@ pub(super) const SPRING: System = System {
     offer: |call, tools| {
         let skills: Vec<SkillName> = call.session.skills().cloned().collect();
         // Faults of other servers do not affect this list. A call of such a tool reports the fault.
-        tools.extend(joined(call, Some(&skills)).unwrap_or_default().iter().map(Joined::tool));
+        tools.extend(joined(call, Some(&skills)).unwrap_or_default().iter().map(SkillTool::tool));
         Ok(())
     },
     names: |call, skill| {
@@ -53,11 +53,11 @@ fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Ref
 }
 
 /// Finds a tool that a skill in this session brings. Without a session, every skill that the agent sees counts as read.
-fn find(call: &Call<'_>, name: &str) -> Result<Option<Brought>, Refusal> {
+fn find(call: &Call<'_>, name: &str) -> Result<Option<BundledTool>, Refusal> {
     let read: Option<Vec<SkillName>> = call.run.map(|_| call.session.skills().cloned().collect());
     let mut joined = joined(call, read.as_deref())?.into_iter();
     let found = joined.find(|joined| joined.name == name || joined.spec.name == name);
-    Ok(found.map(|found| Brought {
+    Ok(found.map(|found| BundledTool {
         title: found.name.clone(),
         run: Arc::new(move |call, arguments| found.call(call, arguments)),
     }))

@@ -6,9 +6,9 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Limits, SkillName};
-use skill_manage::{Context, ManageError, Notes, Report, Request, RequestError, Rollback, Status};
+use skill_manage::{ChangeRequest, Context, ManageError, Notes, Report, RequestError, Rollback, Status};
 
-use super::{Answer, Call, Effect, Spec, arguments, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text};
 
 pub(crate) const SKILL_MANAGE: Spec = Spec {
     name: "skill_manage",
@@ -110,13 +110,14 @@ fn report() -> Value {
     })
 }
 
-fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let json = serde_json::to_vec(&arguments).map_err(|error| Refusal::request(error.to_string()))?;
-    let request = Request::from_json(&json, &Limits::default()).map_err(ManageError::from).inspect_err(|error| {
-        if let Ok(library) = call.place.library() {
-            skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
-        }
-    })?;
+    let request =
+        ChangeRequest::from_json(&json, &Limits::default()).map_err(ManageError::from).inspect_err(|error| {
+            if let Ok(library) = call.place.library() {
+                skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
+            }
+        })?;
     change(call, &request.skill, |library, context| skill_manage::manage(library, &request, context))
 }
 
@@ -134,7 +135,7 @@ struct RollbackArguments {
     dry_run: bool,
 }
 
-fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let RollbackArguments { name, revision, expected_revision, reason, run, thread, dry_run } = read(arguments)?;
     let rollback = Rollback {
         skill: skill_name(&name)?,
@@ -153,10 +154,10 @@ fn change(
     call: &Call<'_>,
     name: &SkillName,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
-) -> Result<Answer, Refusal> {
+) -> Result<ToolResult, Refusal> {
     let elsewhere = || call.place.elsewhere();
     let mut library = call.place.library_of(name)?;
-    let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
+    let policy = call.place.policy()?.with_evolution(call.place.settings()?.mentions_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context)?;
     call.authored.add(&report);
@@ -169,7 +170,7 @@ fn change(
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
     }
-    Ok(Answer { changes_lists: applied, ..document.into() })
+    Ok(ToolResult { changes_lists: applied, ..document.into() })
 }
 
 /// Parses a skill's name from a request.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 
-use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read};
 use crate::composed;
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
@@ -58,7 +58,7 @@ fn names(arguments: JsonObject) -> Result<Vec<SkillName>, Refusal> {
     names.iter().map(|name| skill_name(name)).collect()
 }
 
-fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
     let settings = call.place.settings()?;
     let compiled = composed::workshop(call, |workshop| {
@@ -72,7 +72,7 @@ fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         compiled.skills.retain(|name, _| !access.hides(name));
         Ok::<_, Refusal>(compiled)
     })??;
-    Ok(Answer { changes_lists: true, ..compiled.document().into() })
+    Ok(ToolResult { changes_lists: true, ..compiled.document().into() })
 }
 
 /// Rejects skills that are hidden from the agent, with the same error as for missing skills.
@@ -83,7 +83,7 @@ fn none_hidden(access: &Access<'_>, names: &[SkillName]) -> Result<(), Refusal> 
     }
 }
 
-fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     if !arguments.is_empty() {
         return Err(Refusal::request("this tool takes no arguments"));
     }
@@ -97,7 +97,7 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     Ok(json!({"ok": true, "tools": tools}).into())
 }
 
-fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
     let settings = call.place.settings()?;
     composed::workshop(call, |workshop| {
@@ -105,5 +105,5 @@ fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         Ok::<_, Refusal>(workshop.remove(&names)?)
     })??;
     let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-    Ok(Answer { changes_lists: true, ..json!({"ok": true, "removed": removed}).into() })
+    Ok(ToolResult { changes_lists: true, ..json!({"ok": true, "removed": removed}).into() })
 }

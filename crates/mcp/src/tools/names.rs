@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::{Listed, Settings, decisions::Operation};
+use agent::{ListedSkill, Settings, decisions::Operation};
 use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -37,7 +37,9 @@ pub(super) fn by_folder(
     if creates || arguments.get("action").is_some_and(|action| action == "create") {
         return Ok(arguments);
     }
-    let seen = |listed: &Listed| settings.lets_see(call.agent, listed.name.as_str(), listed.qualified().as_deref());
+    let seen = |listed: &ListedSkill| {
+        settings.grants_visibility(call.agent, listed.name.as_str(), listed.qualified().as_deref())
+    };
     let settle = |value: &mut Value| -> Result<(), Refusal> {
         let Some(text) = value.as_str() else { return Ok(()) };
         if let Some(name) = call.live.with(|catalogue| catalogue.called(text, seen))?? {
@@ -59,7 +61,7 @@ pub(super) fn by_folder(
 }
 
 /// Replaces a skill's path by its name.
-fn take_path(call: &Call<'_>, seen: impl Fn(&Listed) -> bool, arguments: &mut JsonObject) -> Result<(), Refusal> {
+fn take_path(call: &Call<'_>, seen: impl Fn(&ListedSkill) -> bool, arguments: &mut JsonObject) -> Result<(), Refusal> {
     let Some(value) = arguments.remove("path") else { return Ok(()) };
     let path = value.as_str().ok_or_else(|| Refusal::request("`path` must be a string"))?;
     let path = library::resolve(Path::new(path)).unwrap_or_else(|_| path.into());

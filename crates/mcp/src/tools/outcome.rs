@@ -5,7 +5,7 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
@@ -59,13 +59,13 @@ struct Arguments {
     tokens_out: Option<u64>,
 }
 
-fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn record(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
     let name = skill_name(&name)?;
     let run = run.as_deref().or(call.run).ok_or_else(|| {
         Refusal::request("no run id given").hint("set `run` to any id that stays the same for the whole run")
     })?;
-    let request = evolve::Request {
+    let request = evolve::OutcomeRecord {
         skill: name.to_string(),
         event,
         run: Some(run.to_owned()),
@@ -76,9 +76,9 @@ fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         tokens_in,
         tokens_out,
         place: 1,
-        ..evolve::Request::default()
+        ..evolve::OutcomeRecord::default()
     };
     let recorded = call.place.record(vec![request])?;
     // A gate decision may have changed the lists that clients fetch.
-    Ok(Answer { changes_lists: !recorded.decisions.is_empty(), ..recorded.document().into() })
+    Ok(ToolResult { changes_lists: !recorded.decisions.is_empty(), ..recorded.document().into() })
 }

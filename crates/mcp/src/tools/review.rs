@@ -9,7 +9,7 @@ use skill_manage::{
     review::{self, ProposalRef, ProposalRefError},
 };
 
-use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
 
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",
@@ -55,7 +55,7 @@ struct ListArguments {
     all: bool,
 }
 
-fn list(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ListArguments { name, all } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
     let libraries = call.place.libraries()?;
@@ -73,7 +73,7 @@ struct ShowArguments {
     onto_head: bool,
 }
 
-fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn show(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ShowArguments { id, onto_head } = read(arguments)?;
     let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
         Refusal::request(error.to_string()).hint("list the ids with skill_review_list")

@@ -1,8 +1,8 @@
 //! Tools that read, find, enable and disable skills.
 
 use agent::{
-    Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, ToolPolicy, Which, declared, open_in_run,
-    search,
+    Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, SkillSelector, ToolPolicy, declared,
+    open_in_run, search,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
-use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
 use crate::{composed, systems::SYSTEMS};
 
 /// Default number of search results. [`MOST_RESULTS`] is the maximum.
@@ -129,10 +129,10 @@ struct ReadArguments {
     run: Option<String>,
 }
 
-fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ReadArguments { name, path, active, run } = read(arguments)?;
     let path = path.map(|path| library::resolve(path.as_ref()).unwrap_or_else(|_| path.into()));
-    let which = Which { name: name.as_deref().map(bare_name).transpose()?, path };
+    let which = SkillSelector { name: name.as_deref().map(bare_name).transpose()?, path };
     let run = run.as_deref().or(call.run);
     let opened = instructions_in_run(call, &which, run)?;
     let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
@@ -146,7 +146,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     });
     let text =
         if tools.is_empty() { content } else { format!("{content}\nTools of this skill: {}\n", tools.join(", ")) };
-    Ok(Answer { text: Some(text), declared: Some(opened.declared), ..document.into() })
+    Ok(ToolResult { text: Some(text), declared: Some(opened.declared), ..document.into() })
 }
 
 /// Returns the names of all tools that a skill brings and the agent may use. Faults of these tools do not keep the
@@ -175,11 +175,11 @@ fn policy(call: &Call<'_>, active: Option<&[String]>, opened: &Declared) -> Resu
 }
 
 /// Opens a skill for the calling agent and records the use.
-pub(crate) fn instructions(call: &Call<'_>, which: &Which) -> Result<Instructions, Refusal> {
+pub(crate) fn instructions(call: &Call<'_>, which: &SkillSelector) -> Result<Instructions, Refusal> {
     instructions_in_run(call, which, call.run)
 }
 
-fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Result<Instructions, Refusal> {
+fn instructions_in_run(call: &Call<'_>, which: &SkillSelector, run: Option<&str>) -> Result<Instructions, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
         let opened =
@@ -226,7 +226,7 @@ struct FileArguments {
     offset: usize,
 }
 
-fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let FileArguments { name, path, offset } = read(arguments)?;
     let name = bare_name(&name)?;
     let file = file(call, &name, &path)?;
@@ -276,7 +276,7 @@ struct SearchArguments {
     limit: Option<usize>,
 }
 
-fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
     let limit = limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS);
     let settings = call.place.settings()?;
@@ -290,7 +290,7 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refus
         let results = hits.iter().map(|hit| {
             json!({
                 "tool": tool(hit.listed.name.as_str()),
-                "name": hit.listed.name.as_str(), "description": agent::told(&hit.listed.description),
+                "name": hit.listed.name.as_str(), "description": agent::single_line(&hit.listed.description),
                 "path": hit.listed.path, "score": hit.score,
             })
         });
@@ -305,11 +305,11 @@ struct NameArguments {
     name: String,
 }
 
-fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<Answer, Refusal> {
+fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<ToolResult, Refusal> {
     let NameArguments { name } = read(arguments)?;
     let name = bare_name(&name)?;
     let (document, _) = call.place.set_enabled(&name, enabled)?;
-    Ok(Answer { changes_lists: true, ..document.into() })
+    Ok(ToolResult { changes_lists: true, ..document.into() })
 }
 
 /// Parses a skill's name, with or without an owner.

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent::{Catalogue, Host, Listed};
+use agent::{Catalogue, Host, ListedSkill};
 
-use crate::{sight::FolderSight, visible::visible, workplace::Workplace};
+use crate::{visibility::FolderVisibility, visible::visible, workspace::Workspace};
 
 /// Command that updates links to the current state.
 const FIX: &str = "skillhub doctor --fix";
@@ -34,9 +34,9 @@ pub enum Remedy {
 impl Remedy {
     /// Determines the remedy for a skill that hosts find at `place`.
     pub fn of(
-        (around, sight, catalogue): (&Workplace, &FolderSight, &Catalogue),
+        (around, sight, catalogue): (&Workspace, &FolderVisibility, &Catalogue),
         hosts: &[&Host],
-        listed: &Listed,
+        listed: &ListedSkill,
         place: &Path,
     ) -> Self {
         let name = &listed.name;
@@ -112,7 +112,7 @@ fn settings(hosts: &[&Host], name: &str) -> String {
 }
 
 /// Returns the flag that selects the user's skill from inside a project.
-fn global(place: &Workplace, listed: &Listed) -> &'static str {
+fn global(place: &Workspace, listed: &ListedSkill) -> &'static str {
     let is_global = listed.scope == library::Scope::User && place.project().is_some();
     if is_global { " --global" } else { "" }
 }

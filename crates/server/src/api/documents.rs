@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use crate::{
     access::Scope,
-    store::catalogue::Found,
-    store::{Barrier, Member},
+    store::catalogue::SearchHit,
+    store::{Member, WithheldReason},
 };
 
 /// A page of search results.
@@ -291,11 +291,11 @@ impl Done {
 impl OneRelease {
     /// Builds the document of a release, with the quarantine or hold that withholds it.
     #[must_use]
-    pub fn of(entry: &Entry, barrier: Option<Barrier>) -> Self {
+    pub fn of(entry: &Entry, barrier: Option<WithheldReason>) -> Self {
         let (mut quarantined, mut held) = (None, None);
         match barrier {
-            Some(Barrier::Quarantined(reason)) => quarantined = Some(reason),
-            Some(Barrier::Held(reason)) => held = Some(reason),
+            Some(WithheldReason::Quarantined(reason)) => quarantined = Some(reason),
+            Some(WithheldReason::Held(reason)) => held = Some(reason),
             None => {}
         }
         Self { ok: true, release: ReleaseDocument::from(entry), quarantined, held }
@@ -329,9 +329,9 @@ impl From<&Entry> for ReleaseDocument {
     }
 }
 
-impl From<&Found> for SkillSummary {
-    fn from(found: &Found) -> Self {
-        let Found { entry, score, downloads, stars } = found;
+impl From<&SearchHit> for SkillSummary {
+    fn from(found: &SearchHit) -> Self {
+        let SearchHit { entry, score, downloads, stars } = found;
         Self {
             name: entry.name.to_string(),
             version: entry.version.to_string(),

@@ -61,7 +61,7 @@ async fn discovery(client: Client, headers: HeaderMap) -> Json<Value> {
 /// The query parameters of ClawHub's routes. The client sends some of them with every request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Asked {
+struct ClawhubQuery {
     slug: String,
     owner_handle: Option<String>,
     version: Option<String>,

@@ -35,7 +35,7 @@ pub struct Rendered(Mutex<HashMap<Digest, Arc<Document>>>);
 
 impl Rendered {
     /// Returns the document that was rendered in this state, if it is recent enough.
-    pub fn at_hand(&self, key: &Digest, state: &State, now: Instant) -> Option<Arc<Document>> {
+    pub fn cached(&self, key: &Digest, state: &State, now: Instant) -> Option<Arc<Document>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current = |one: &&Arc<Document>| one.state == *state && now.duration_since(one.made) < KEPT_TIME;
         kept.get(key).filter(is_current).cloned()
@@ -63,11 +63,11 @@ mod tests {
         let (rendered, key, now) = (Rendered::default(), Digest::of_bytes(b"all"), Instant::now());
         let state = ("abc".to_owned(), 1);
         rendered.keep(key, state.clone(), now, "{}".to_owned());
-        assert!(rendered.at_hand(&key, &state, now).is_some());
-        assert!(rendered.at_hand(&Digest::of_bytes(b"other"), &state, now).is_none());
-        assert!(rendered.at_hand(&key, &("def".to_owned(), 1), now).is_none(), "another commit");
-        assert!(rendered.at_hand(&key, &("abc".to_owned(), 2), now).is_none(), "a decision");
-        assert!(rendered.at_hand(&key, &state, now + KEPT_TIME).is_none(), "too old");
+        assert!(rendered.cached(&key, &state, now).is_some());
+        assert!(rendered.cached(&Digest::of_bytes(b"other"), &state, now).is_none());
+        assert!(rendered.cached(&key, &("def".to_owned(), 1), now).is_none(), "another commit");
+        assert!(rendered.cached(&key, &("abc".to_owned(), 2), now).is_none(), "a decision");
+        assert!(rendered.cached(&key, &state, now + KEPT_TIME).is_none(), "too old");
     }
 
     #[test]

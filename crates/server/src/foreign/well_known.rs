@@ -28,7 +28,7 @@ use skill::{Digest, Owner, QualifiedName, SkillName, SkillPath};
 use web::Client;
 
 use super::{
-    kept::{Facts, Kept},
+    facts_cache::{Facts, FactsCache},
     names::{current, holder},
     rendered::Document,
 };
@@ -38,9 +38,9 @@ use crate::{
     contents,
     error::ApiError,
     hub::Hub,
-    lanes::Job,
     sparse,
     store::catalogue::{Order, PAGE, Query},
+    work_limiter::Job,
 };
 
 /// Schema URL that identifies the format of an index.
@@ -105,7 +105,7 @@ impl Place {
 
 async fn archives(
     hub: HubState,
-    kept: Extension<Arc<Kept>>,
+    kept: Extension<Arc<FactsCache>>,
     caller: Caller,
     headers: HeaderMap,
     Path(at): Path<Place>,
@@ -115,7 +115,7 @@ async fn archives(
 
 async fn files(
     hub: HubState,
-    kept: Extension<Arc<Kept>>,
+    kept: Extension<Arc<FactsCache>>,
     caller: Caller,
     headers: HeaderMap,
     Path(at): Path<Place>,
@@ -126,7 +126,7 @@ async fn files(
 /// Returns an index. It is rendered once and cached, however many clients fetch it.
 async fn index(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
+    Extension(kept): Extension<Arc<FactsCache>>,
     caller: Caller,
     (form, at): (Form, Place),
     headers: HeaderMap,
@@ -136,11 +136,11 @@ async fn index(
     let key = Digest::of_bytes(format!("{form:?} {:?} {:?}", at.owner, at.skill).as_bytes());
     // Read before the rendering: a commit in between makes the document outdated, not wrong.
     let state = || hub.stores.releases.head().map(|head| (head, hub.stores.releases.decisions()));
-    let at_hand = || state().map(|state| kept.rendered.at_hand(&key, &state, Instant::now()));
+    let at_hand = || state().map(|state| kept.rendered.cached(&key, &state, Instant::now()));
     if let Some(found) = at_hand()? {
         return Ok(found_as(&found, &headers));
     }
-    let _turn = hub.contents.lanes.turn(Job::List, key).await;
+    let _turn = hub.contents.lanes.lock_job(Job::List, key).await;
     let found = match at_hand()? {
         Some(found) => found,
         None => {
@@ -156,7 +156,7 @@ fn found_as(document: &Document, asked: &HeaderMap) -> Response {
     sparse::answer(document.bytes.clone(), &document.etag, ("application/json", ASK_AGAIN), asked)
 }
 
-async fn rendered(hub: &Shared, kept: &Kept, form: Form, part: Part) -> Result<String, ApiError> {
+async fn rendered(hub: &Shared, kept: &FactsCache, form: Form, part: Part) -> Result<String, ApiError> {
     let entries = run(hub, move |hub| entries(hub, &part)).await?;
     let mut skills = Vec::new();
     for entry in &entries {

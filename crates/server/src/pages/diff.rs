@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 use maud::html;
-use web::pages::{Compared, Content, Wanted};
+use web::pages::{CompareOptions, Compared, Content};
 
 use super::{
     opened::{Opened, opened},
@@ -18,7 +18,7 @@ pub async fn diff(
     State(hub): HubState,
     visitor: Visitor,
     Path((owner, name, from, to)): Path<(String, String, String, String)>,
-    wanted: Result<Parameters<Wanted>, QueryRejection>,
+    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
 ) -> Response {
     let version = |version: String| {
         let (owner, name) = (owner.clone(), name.clone());

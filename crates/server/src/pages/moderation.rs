@@ -28,7 +28,7 @@ const SHOWN: usize = 50;
 /// The fields of all forms on the moderation page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Decided {
+pub struct ModerationForm {
     report: String,
     skill: String,
     version: String,
@@ -165,7 +165,7 @@ fn decision(visitor: &Visitor, line: &AuditLine) -> Markup {
 pub async fn decide(
     State(hub): HubState,
     Path(decision): Path<String>,
-    Sent { visitor, fields }: Sent<Decided>,
+    Sent { visitor, fields }: Sent<ModerationForm>,
 ) -> Response {
     let (caller, texts) = (visitor.caller.clone(), visitor.texts);
     let done = run(&hub, move |hub| {
@@ -188,7 +188,7 @@ fn release(hub: &Hub, skill: &str, version: &str) -> Result<Entry, ApiError> {
     hub.release(&name_of(owner, name)?, version)
 }
 
-fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided) -> Result<(), ApiError> {
+fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &ModerationForm) -> Result<(), ApiError> {
     let reason = reason(&fields.reason)?;
     let release = || release(hub, fields.skill.trim(), fields.version.trim());
     let report = |what| {

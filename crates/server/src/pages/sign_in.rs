@@ -23,7 +23,7 @@ pub struct Token {
 
 /// The sign-out form, which has no fields beside the proof.
 #[derive(Deserialize)]
-pub struct Nothing {}
+pub struct EmptyForm {}
 
 /// Renders the sign-in page, which is public even if the index is not.
 pub async fn form(visitor: Visitor) -> Response {
@@ -75,7 +75,7 @@ pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, field
 }
 
 /// Ends the session, on the server and in the browser. The token remains valid.
-pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<Nothing>) -> Response {
+pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<EmptyForm>) -> Response {
     if let Some(session) = visitor.cookies.secret.clone() {
         let ended = run(&hub, move |hub| Ok(hub.stores.sessions.end(&session)?)).await;
         if let Err(error) = ended {

@@ -6,7 +6,7 @@ use scan::Verdict;
 use web::pages::{Piece, Texts, time, verdict, visible};
 
 use super::visitor::Visitor;
-use crate::store::catalogue::Found;
+use crate::store::catalogue::SearchHit;
 
 /// Returns the verdict of an index entry. An unknown word counts as `block`.
 pub fn verdict_of(entry: &Entry) -> Verdict {
@@ -29,11 +29,11 @@ pub fn flags(texts: &Texts, entry: &Entry) -> Piece {
 }
 
 /// Renders a list of skills, with the searched words marked.
-pub fn skills(visitor: &Visitor, found: &[Found], words: &str) -> Piece {
+pub fn skills(visitor: &Visitor, found: &[SearchHit], words: &str) -> Piece {
     let texts = visitor.texts;
     html! {
         ol.skills {
-            @for Found { entry, downloads, .. } in found {
+            @for SearchHit { entry, downloads, .. } in found {
                 li {
                     h3 {
                         a href={ "/" (entry.name) } {

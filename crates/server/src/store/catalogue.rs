@@ -62,7 +62,7 @@ pub struct Query {
 
 /// A skill of a result, represented by its newest release.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     /// The release's line in the index.
     pub entry: Entry,
     /// Relevance; higher is better. Comparable within one search only, and 0 in a list.
@@ -77,7 +77,7 @@ pub struct Found {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
     /// Skills in the order of the result.
-    pub skills: Vec<Found>,
+    pub skills: Vec<SearchHit>,
     /// True if another page follows.
     pub has_more: bool,
 }

@@ -19,7 +19,7 @@ use crate::{
     fixtures::owner,
     store::catalogue::Query,
     store::{
-        Barrier, Download, NewToken,
+        Download, NewToken, WithheldReason,
         embedded::{database::Database, index_pool::IndexPool},
     },
 };
@@ -229,15 +229,15 @@ fn quarantine_holds_release_and_copies_in_every_process() {
         stores.releases.set_flag(&entry, Flag::Quarantined("bad"), &owner("root"), now()).unwrap();
         for stores in [&stores, &other, &open()] {
             assert!(!stores.releases.is_readable(&entry.digest).unwrap());
-            assert_eq!(stores.releases.barrier(&entry).unwrap(), Some(Barrier::Quarantined("bad".to_owned())));
-            assert!(matches!(stores.releases.barrier(&copy).unwrap(), Some(Barrier::Held(_))));
+            assert_eq!(stores.releases.barrier(&entry).unwrap(), Some(WithheldReason::Quarantined("bad".to_owned())));
+            assert!(matches!(stores.releases.barrier(&copy).unwrap(), Some(WithheldReason::Held(_))));
             assert_eq!(
                 (stores.releases.quarantined().unwrap().len(), stores.releases.held_copies().unwrap().len()),
                 (1, 1)
             );
         }
         let late = publish(&other, "cid/notes@1.0.0", "one").unwrap().entry().clone();
-        assert!(matches!(other.releases.barrier(&late).unwrap(), Some(Barrier::Held(_))));
+        assert!(matches!(other.releases.barrier(&late).unwrap(), Some(WithheldReason::Held(_))));
         let refused = other.releases.set_flag(&entry, Flag::Unyanked, &owner("ann"), now());
         assert_eq!(refused.unwrap_err().status.as_u16(), 409);
         let restored = other.releases.set_flag(&entry, Flag::Restored("fine"), &owner("root"), now()).unwrap();
@@ -258,7 +258,7 @@ fn withdrawn_archive_is_gone() {
         other.releases.refresh().unwrap();
         for stores in [&stores, &other, &open()] {
             assert_eq!(stores.blobs.get(&entry.digest).unwrap(), None);
-            assert_eq!(stores.blobs.at_hand(&entry.digest), None);
+            assert_eq!(stores.blobs.cached(&entry.digest), None);
         }
     });
 }
@@ -363,7 +363,7 @@ fn uploads_are_their_senders() {
         assert_eq!(digest, Digest::of_bytes(b"one"));
         assert_eq!(stores.uploads.get(&owner("ann"), &digest).as_deref(), Some(&b"one"[..]));
         assert_eq!(stores.uploads.get(&owner("bob"), &digest), None);
-        stores.uploads.forget(&owner("ann"), &[digest]);
+        stores.uploads.evict(&owner("ann"), &[digest]);
         assert_eq!(stores.uploads.get(&owner("ann"), &digest), None);
     });
 }

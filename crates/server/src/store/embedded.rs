@@ -42,7 +42,9 @@ use static_files::StaticFiles;
 use uploads::Uploads;
 
 pub use self::decisions::{HoldError, hold_copy};
-use super::{Barrier, Blobs, Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, StoreError, Stores};
+use super::{
+    Blobs, Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, StoreError, Stores, WithheldReason,
+};
 use crate::error::ApiError;
 
 /// Releases in a git repository on this machine.
@@ -99,8 +101,8 @@ pub fn stores(
 }
 
 impl Blobs for Arc<IndexBlobs> {
-    fn at_hand(&self, digest: &Digest) -> Option<axum::body::Bytes> {
-        self.as_ref().at_hand(digest)
+    fn cached(&self, digest: &Digest) -> Option<axum::body::Bytes> {
+        self.as_ref().cached(digest)
     }
 
     fn get(&self, digest: &Digest) -> Result<Option<axum::body::Bytes>, StoreError> {
@@ -126,7 +128,7 @@ impl Releases for IndexReleases {
     }
 
     fn file_at_hand(&self, path: &str) -> Option<Option<StaticFile>> {
-        self.files.at_hand(path)
+        self.files.cached(path)
     }
 
     fn file(&self, path: &str) -> Result<Option<StaticFile>, ApiError> {
@@ -207,13 +209,13 @@ impl Releases for IndexReleases {
         Ok(file)
     }
 
-    fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
+    fn barrier(&self, entry: &Entry) -> Result<Option<WithheldReason>, ApiError> {
         // In a folder without its database, the line alone records the decision.
         if let Some(notice) = entry.quarantined() {
-            return Ok(Some(Barrier::Quarantined(notice.reason)));
+            return Ok(Some(WithheldReason::Quarantined(notice.reason)));
         }
         if let Some(notice) = entry.held() {
-            return Ok(Some(Barrier::Held(notice.reason)));
+            return Ok(Some(WithheldReason::Held(notice.reason)));
         }
         Ok(self.quarantines.barrier(&entry.name.to_string(), &entry.version.to_string(), &entry.digest)?)
     }
@@ -315,7 +317,7 @@ impl IndexReleases {
     fn advance(&self, revision: &str) -> Result<(), ApiError> {
         for path in self.files.advance(revision)? {
             if let Some(digest) = archive_at(&path) {
-                self.blobs.forget(&digest);
+                self.blobs.evict(&digest);
             }
         }
         Ok(())

@@ -177,14 +177,14 @@ pub struct HeldCopy {
 
 /// Reason why a release is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Barrier {
+pub enum WithheldReason {
     /// Under quarantine, with the admin's reason.
     Quarantined(String),
     /// On hold as an undecided copy of a release under quarantine, with the reason.
     Held(String),
 }
 
-impl Barrier {
+impl WithheldReason {
     /// Returns the error code of the refusal.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -11,7 +11,7 @@ use crate::{error::ManageError, request::RequestError};
 
 /// Earlier side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since<'a> {
+pub enum DiffBase<'a> {
     /// Parent of the later revision.
     Parent,
     /// Revision given by a specification, such as `head~1` or an id.
@@ -49,7 +49,7 @@ impl Comparison {
 }
 
 /// Later side of a comparison.
-struct Later {
+struct DiffTarget {
     revision: Option<Revision>,
     /// Revision itself, or the head that a folder edit is based on.
     base: Revision,
@@ -57,7 +57,7 @@ struct Later {
     held: Option<String>,
 }
 
-impl Later {
+impl DiffTarget {
     fn at(library: &Library, name: &SkillName, spec: &str) -> Result<Self, ManageError> {
         let (revision, files) = at(library, name, spec)?;
         Ok(Self { revision: Some(revision.clone()), base: revision, files, held: None })
@@ -116,20 +116,20 @@ fn release(library: &Library, name: &SkillName, of: &Revision) -> Result<(Revisi
 pub fn compare(
     library: &Library,
     name: &SkillName,
-    since: Since<'_>,
+    since: DiffBase<'_>,
     to: Option<&str>,
 ) -> Result<Comparison, ManageError> {
     let later = match to {
-        Some(to) => Later::at(library, name, to)?,
-        None => Later::newest(library, name)?,
+        Some(to) => DiffTarget::at(library, name, to)?,
+        None => DiffTarget::newest(library, name)?,
     };
     let from = match (since, later.parent()) {
-        (Since::Release, _) => Some(release(library, name, &later.base)?),
-        (Since::Revision(from), _) => Some(at(library, name, from)?),
-        (Since::Parent, Some(parent)) => Some(at(library, name, parent.as_str())?),
-        (Since::Parent, None) => None,
+        (DiffBase::Release, _) => Some(release(library, name, &later.base)?),
+        (DiffBase::Revision(from), _) => Some(at(library, name, from)?),
+        (DiffBase::Parent, Some(parent)) => Some(at(library, name, parent.as_str())?),
+        (DiffBase::Parent, None) => None,
     };
     let (from, before) = from.map_or_else(|| (None, Bundle::default()), |(from, before)| (Some(from), before));
-    let Later { revision: to, files, held, .. } = later;
+    let DiffTarget { revision: to, files, held, .. } = later;
     Ok(Comparison { difference: diff::diff(&before, &files), digest: files.digest(), from, to, held })
 }

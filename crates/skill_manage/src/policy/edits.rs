@@ -3,7 +3,7 @@
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
 
-use super::{Decision, Policy, Proposed};
+use super::{Policy, PolicyDecision, Proposed};
 
 /// Actions with which an agent could make each kind of change to a file.
 const ACTIONS: [(Change, &[Action]); 3] = [
@@ -17,14 +17,14 @@ impl Policy {
     #[must_use]
     pub fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
         match self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit) {
-            Decision::Apply(_) => None,
-            Decision::Hold(why) | Decision::Refuse(why) => Some(why),
+            PolicyDecision::Apply(_) => None,
+            PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => Some(why),
         }
     }
 
     /// Decides about a hand edit as if the actor had made it. An edit of a folder may result from any of several
     /// actions, so the strictest decision counts. A return to an earlier head counts as a rollback.
-    pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> Decision {
+    pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> PolicyDecision {
         let files = diff::diff(edit.before, edit.after).files;
         let decide = |actions: &[Action], files: &[FileChange]| {
             let states = (edit.before, edit.after);
@@ -38,13 +38,13 @@ impl Policy {
             let of_kind: Vec<FileChange> = files.iter().filter(|file| file.change == change).cloned().collect();
             decisions.push(decide(actions, &of_kind));
         }
-        let rank = |decision: &Decision| match decision {
-            Decision::Apply(_) => 0,
-            Decision::Hold(_) => 1,
-            Decision::Refuse(_) => 2,
+        let rank = |decision: &PolicyDecision| match decision {
+            PolicyDecision::Apply(_) => 0,
+            PolicyDecision::Hold(_) => 1,
+            PolicyDecision::Refuse(_) => 2,
         };
         let strictest = decisions.into_iter().reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
-        strictest.unwrap_or_else(|| Decision::Refuse("no rule covers it".to_owned()))
+        strictest.unwrap_or_else(|| PolicyDecision::Refuse("no rule covers it".to_owned()))
     }
 }
 

@@ -19,10 +19,10 @@ pub struct Rule {
     pub decision: Ruling,
     /// Actors: `agent` (everyone except people), `optimizer`, `person`, or a kind with an id pattern, `agent:ci-*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<Who>,
+    pub actor: Option<ActorFilter>,
     /// Actions. Those that bring or remove a whole skill match only if they are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub actions: Vec<Doing>,
+    pub actions: Vec<ActionFilter>,
     /// Classes of changed content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Class>,
@@ -42,7 +42,7 @@ pub struct Rule {
 
 /// Actors that a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
+pub struct ActorFilter {
     kind: ActorKind,
     id: Option<String>,
 }
@@ -50,7 +50,7 @@ pub struct Who {
 /// Action that a rule applies to. Several edits of one request are each judged by their own action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum ActionFilter {
     /// Creation of a skill.
     Create,
     /// Replacement of the whole `SKILL.md`.
@@ -96,7 +96,7 @@ pub enum RuleError {
     Blocked,
 }
 
-impl Who {
+impl ActorFilter {
     /// Returns the selector of all agents.
     pub(super) fn agents() -> Self {
         Self { kind: ActorKind::Agent, id: None }
@@ -134,7 +134,7 @@ impl Rule {
     }
 }
 
-impl Who {
+impl ActorFilter {
     fn is(&self, actor: &Actor) -> bool {
         let kind = match self.kind {
             ActorKind::Agent => actor.kind != ActorKind::Person,
@@ -144,7 +144,7 @@ impl Who {
     }
 }
 
-impl std::fmt::Display for Who {
+impl std::fmt::Display for ActorFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.id {
             Some(id) => write!(f, "{}:{id}", self.kind.as_str()),
@@ -153,7 +153,7 @@ impl std::fmt::Display for Who {
     }
 }
 
-impl<'de> Deserialize<'de> for Who {
+impl<'de> Deserialize<'de> for ActorFilter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let (kind, id) = text.split_once(':').map_or((text.as_str(), None), |(kind, id)| (kind, Some(id)));
@@ -168,13 +168,13 @@ impl<'de> Deserialize<'de> for Who {
     }
 }
 
-impl Serialize for Who {
+impl Serialize for ActorFilter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl Doing {
+impl ActionFilter {
     fn is(self, action: Action) -> bool {
         let meant = match self {
             Self::Create => Action::Create,

@@ -36,7 +36,7 @@ impl Case<'_> {
         }
     }
 
-    fn decide(&self, policy: &Policy) -> Decision {
+    fn decide(&self, policy: &Policy) -> PolicyDecision {
         let files = diff::diff(&self.before, &self.after).files;
         let text = || "acme/a".to_owned();
         let origin = Origin { kind: text(), source: text(), name: text(), version: None, commit: None, digest: text() };
@@ -47,9 +47,9 @@ impl Case<'_> {
 
     fn ruling(&self, policy: &Policy) -> Ruling {
         match self.decide(policy) {
-            Decision::Apply(_) => Ruling::Apply,
-            Decision::Hold(_) => Ruling::Hold,
-            Decision::Refuse(_) => Ruling::Deny,
+            PolicyDecision::Apply(_) => Ruling::Apply,
+            PolicyDecision::Hold(_) => Ruling::Hold,
+            PolicyDecision::Refuse(_) => Ruling::Deny,
         }
     }
 }
@@ -178,13 +178,13 @@ fn first_matching_rule_decides() {
     ]);
     let policy = policy(Preset::Open, rules);
     match scripts().decide(&policy) {
-        Decision::Refuse(why) => {
+        PolicyDecision::Refuse(why) => {
             assert_eq!(why, "rule 2 of config.toml denies changes to scripts/a.sh (scripts): scripts are ours");
         }
         other => panic!("{other:?}"),
     }
     let text = Case::new(&[("SKILL.md", MD, false)], &[("SKILL.md", "---\nname: a\n---\nb", false)]);
-    assert!(matches!(text.decide(&policy), Decision::Hold(why) if why.starts_with("rule 4 ")));
+    assert!(matches!(text.decide(&policy), PolicyDecision::Hold(why) if why.starts_with("rule 4 ")));
     let person = Case { actor: Actor::new(ActorKind::Person, "ann"), ..scripts() };
     assert_eq!(person.ruling(&policy), Ruling::Apply, "rules are about people only where they say so");
 }
@@ -286,7 +286,7 @@ fn whole_skill_changes_need_explicit_rules() {
     let (empty, files) = (Bundle::default(), bundle(&[("SKILL.md", MD, false), ("scripts/a.sh", "1", false)]));
     let skill = SkillName::parse("team-a").unwrap();
     let asked = |policy: &Policy, kind, action, before: &Bundle, after: &Bundle| {
-        let change = WholeChange { skill: &skill, action, origin: None, before, after, verdict: Verdict::Warn };
+        let change = SkillChange { skill: &skill, action, origin: None, before, after, verdict: Verdict::Warn };
         policy.permit(&Actor::new(kind, "x"), &change).map_err(|denied| denied.to_string())
     };
     let install = |policy: &Policy, kind| asked(policy, kind, Action::Install, &empty, &files);

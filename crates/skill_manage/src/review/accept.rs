@@ -1,8 +1,8 @@
 //! [`accept`]: a proposal becomes a revision, on the current head and under the current rules.
 
 use library::{
-    Action, Event, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot,
-    Stamp, TakeOver, TrialTerms,
+    Action, Event, HandEditMode, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
+    Snapshot, Stamp, TrialTerms,
 };
 use skill::{SkillName, diff};
 
@@ -123,7 +123,7 @@ fn attempt(
     let proposal = find_open(library, target, stamp)?;
     release::check_resolved(&proposal)?;
     library.check_pinned(&proposal.skill, &proposal.actor)?;
-    let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
+    let snapshot = library.snapshot(&proposal.skill, stamp, HandEditMode::Commit)?;
     let rebased = rebase(library, &proposal, &snapshot)?;
     check_head(target, &proposal, (&snapshot, &rebased))?;
     if matches!(&rebased, Rebased::Clean(candidate) if !candidate.is_empty()) {

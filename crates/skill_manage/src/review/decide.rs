@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use library::{
-    Actor, DamagedProposal, Decided, Event, EventStatus, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
-    ProposalState, Stamp,
+    Actor, DamagedProposal, Event, EventStatus, Library, Proposal, ProposalChange, ProposalDecision, ProposalEntry,
+    ProposalId, ProposalState, Stamp,
 };
 
 use super::{ProposalRef, ReviewError, get};
@@ -110,7 +110,7 @@ fn cleared_away(mut damaged: DamagedProposal, stamp: &Stamp) -> ProposalChange {
     let skill = damaged.skill.as_ref().map(ToString::to_string).unwrap_or_default();
     let event = Event::proposal(stamp, &skill, "reject", EventStatus::Rejected, &damaged.id);
     let event = Event { message: Some(format!("it was damaged: {}", damaged.why)), ..event };
-    damaged.decided = Some(Decided::by(stamp));
+    damaged.decided = Some(ProposalDecision::by(stamp));
     ProposalChange { entry: ProposalEntry::Damaged(Box::new(damaged)), event }
 }
 

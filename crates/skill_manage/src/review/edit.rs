@@ -1,7 +1,7 @@
 //! [`edit`]: the editing of a proposal by a person before the decision.
 
 use jiff::Timestamp;
-use library::{Action, Library, Proposal, ProposalChange, ProposalState, ProposedRelease, Stamp, TakeOver};
+use library::{Action, HandEditMode, Library, Proposal, ProposalChange, ProposalState, ProposedRelease, Stamp};
 use skill::{
     Bundle, BundleError, File, SkillName, SkillPath,
     edit::EditError,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     change::Change,
-    conclude::{judge, unjudged},
+    conclude::{judge, unscanned},
     context::Context,
     error::ManageError,
     manage::retry_stale,
@@ -99,7 +99,7 @@ fn attempt(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let proposal = find_open(library, target, stamp)?;
-    let snapshot = library.snapshot(&proposal.skill, stamp, TakeOver::Commit)?;
+    let snapshot = library.snapshot(&proposal.skill, stamp, HandEditMode::Commit)?;
     let (base, candidate) = rebase::contents(library, &proposal)?;
     let merged = rebase::merge(library, &base, &snapshot.bundle, &candidate)?;
     let files = Files { base: base.clone(), candidate: &candidate, now: &snapshot.bundle, merged: &merged.bundle };
@@ -142,7 +142,7 @@ fn attempt(
     let both = [&base, &change.snapshot.bundle];
     let release = release::after_edit(library, &proposal, both, &change.candidate, &request.replacements)?;
     let is_open = release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
-    let judged = if is_open { unjudged(&change) } else { judge(library, &change)? };
+    let judged = if is_open { unscanned(&change) } else { judge(library, &change)? };
     let edited = amended(&proposal, &change, release, judged.scan(), (library.proposal_expiry(stamp.time), stamp));
     let report = Report {
         status: Status::Proposed,

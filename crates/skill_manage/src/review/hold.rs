@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     change::Change,
-    conclude::{Conclusion, Held, Judged, conclude, judge},
+    conclude::{CheckedChange, Conclusion, Held, conclude, judge},
     context::Context,
     error::ManageError,
-    policy::{Decision, Ruling},
+    policy::{PolicyDecision, Ruling},
     report::{Report, Status},
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn commit_or_hold(
     match conclude(library, change, context, stamp)? {
         Conclusion::Done(report) => Ok(report),
         Conclusion::Held(held) => hold(library, held, (context, stamp)),
-        Conclusion::TakenBack(change, report) => take_back(library, &change, report, stamp),
+        Conclusion::TakenBack(change, report) => close_reverted(library, &change, report, stamp),
     }
 }
 
@@ -55,14 +55,14 @@ pub(crate) fn hold(
     };
     let joined = join(library, &change, &own, &on_head)?;
     if joined == change.snapshot.bundle {
-        return take_back(library, &change, judged.report, stamp);
+        return close_reverted(library, &change, judged.report, stamp);
     }
     let is_new = joined != on_head;
     let change = Change { candidate: joined, ..change };
     let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
-        Decision::Hold(why) => why,
-        Decision::Apply(_) | Decision::Refuse(_) => why,
+        PolicyDecision::Hold(why) => why,
+        PolicyDecision::Apply(_) | PolicyDecision::Refuse(_) => why,
     };
     judged.report.decision = Some(Ruling::Hold);
     match is_new {
@@ -139,7 +139,7 @@ fn would_be_held(mut report: Report, why: &str, own: Option<&Proposal>, is_new: 
 fn propose(
     library: &mut Library,
     change: &Change<'_>,
-    judged: Judged,
+    judged: CheckedChange,
     why: &str,
     stamp: &Stamp,
     stale: Option<(Proposal, String)>,
@@ -170,7 +170,7 @@ fn amend(
     library: &mut Library,
     own: Proposal,
     change: &Change<'_>,
-    judged: Judged,
+    judged: CheckedChange,
     why: &str,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
@@ -199,7 +199,12 @@ fn amend(
 }
 
 /// Closes the proposal of an actor whose latest edit reverts all of it.
-fn take_back(library: &mut Library, change: &Change<'_>, report: Report, stamp: &Stamp) -> Result<Report, ManageError> {
+fn close_reverted(
+    library: &mut Library,
+    change: &Change<'_>,
+    report: Report,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
     let nothing = Report { files: Vec::new(), diff: String::new(), delta: None, decision: None, ..report };
     let mut report = Report { status: Status::Unchanged, ..nothing };
     let Some(own) = own_proposal(library, change.skill, stamp)? else { return Ok(report) };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn assert_unchanged(place: &mut Place, request: &Value) {
+fn assert_unchanged(place: &mut Fixture, request: &Value) {
     for dry_run in [true, false] {
         let mut request = request.clone();
         request["dry_run"] = json!(dry_run);
@@ -12,7 +12,7 @@ fn assert_unchanged(place: &mut Place, request: &Value) {
     }
 }
 
-fn assert_no_match(place: &mut Place, request: &Value) {
+fn assert_no_match(place: &mut Fixture, request: &Value) {
     for dry_run in [true, false] {
         let mut request = request.clone();
         request["dry_run"] = json!(dry_run);
@@ -27,7 +27,7 @@ fn operations(patches: &[(&str, &str)]) -> Value {
 
 #[test]
 fn coincidental_replacement_is_not_repeat() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let wrong = patch("no such words anywhere", "Second.");
     assert_no_match(&mut place, &wrong);
     place.applied(patch("First.", "1."));
@@ -39,7 +39,7 @@ fn coincidental_replacement_is_not_repeat() {
 
 #[test]
 fn repeated_patch_is_recognised_after_edits() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let sent =
         [patch("First.", "First and foremost."), patch("Second.", ""), patch_in("scripts/run.sh", "echo two", "}")];
     for request in &sent {
@@ -57,7 +57,7 @@ fn repeated_patch_is_recognised_after_edits() {
 
 #[test]
 fn patch_made_by_hand_is_recognised() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.write("SKILL.md", &skill_md("s", "# S\n\nFirst and foremost.\n\nSecond.\n"));
     let mut tried = patch("First.", "First and foremost.");
     tried["dry_run"] = json!(true);
@@ -69,7 +69,7 @@ fn patch_made_by_hand_is_recognised() {
 
 #[test]
 fn rolled_back_patch_is_applied_again() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     for request in [patch("First.", "1st."), patch("Second.", "Second. Second.")] {
         place.applied(request.clone());
         place.rollback(None).unwrap();
@@ -80,7 +80,7 @@ fn rolled_back_patch_is_applied_again() {
 
 #[test]
 fn extending_patch_is_applied_once() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let request = patch("Second", "Second.");
     let report = place.applied(request.clone());
     assert!(report.diff.contains("+Second..\n"), "the file had the replacement before: {}", report.diff);
@@ -93,7 +93,7 @@ fn extending_patch_is_applied_once() {
 
 #[test]
 fn dependent_operations_are_recognised_together() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let chain = operations(&[("First.", "1."), ("1.", "One."), ("Second.", "Number 2.")]);
     place.applied(chain.clone());
     assert_unchanged(&mut place, &chain);
@@ -103,7 +103,7 @@ fn dependent_operations_are_recognised_together() {
 
 #[test]
 fn short_operations_are_recognised_after_edits() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let both = operations(&[("First.", "1."), ("Second.", "2.")]);
     place.applied(both.clone());
     place.applied(patch("# S", "# Skill"));
@@ -117,7 +117,7 @@ fn short_operations_are_recognised_after_edits() {
 
 #[test]
 fn recognition_reads_fifty_revisions() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "First and foremost."));
     for round in 0..49 {
         assert_unchanged(&mut place, &patch("First.", "First and foremost."));

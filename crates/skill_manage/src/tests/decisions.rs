@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Creates a waiver of the finding that blocks a proposed script.
-fn waive_script(place: &Place, script: &str) -> StoredWaiver {
+fn waive_script(place: &Fixture, script: &str) -> StoredWaiver {
     let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
     let report = scan::scan(&bundle);
     let content = Some(File { bytes: script.as_bytes().into(), executable: false });
@@ -83,7 +83,7 @@ fn unfinished_scan_cannot_be_accepted() {
 }
 
 /// Edits a proposal to clear executable bits.
-fn take_bits(place: &mut Place, target: &str, files: &[&str]) -> Result<Report, ManageError> {
+fn take_bits(place: &mut Fixture, target: &str, files: &[&str]) -> Result<Report, ManageError> {
     let not_executable = files.iter().map(|file| path(file)).collect();
     let (target, replacements) = (target.parse().unwrap(), Vec::new());
     let request = EditProposal { target, replacements, not_executable, shown: None, reason: None };
@@ -101,7 +101,7 @@ fn person_can_clear_proposed_executable_bit() {
     assert_eq!(take_bits(&mut place, &id, &["scripts/none.sh"]).unwrap_err().code(), "not_found");
     assert_eq!(take_bits(&mut place, &id, &["references/notes.md"]).unwrap_err().code(), "invalid_request");
     place.edit_proposal(&id, &[("scripts/new.sh", Some("#!/bin/sh\nls\n"))]).unwrap();
-    let executable = |place: &Place| {
+    let executable = |place: &Fixture| {
         let files = place.proposal(&id).files;
         files.into_iter().find(|file| file.path == path("scripts/new.sh")).unwrap().file.unwrap().executable
     };
@@ -119,7 +119,7 @@ fn refused_acceptance_is_logged() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.held(patch("Second.", "2."));
-    let refused = |place: &mut Place, target: &str| {
+    let refused = |place: &mut Fixture, target: &str| {
         let code = place.accept(target).unwrap_err().code();
         let event = place.last_event();
         assert_eq!((event.status, event.action.as_str()), (EventStatus::Refused, "accept"));

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn each_action_makes_one_revision() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# One\n")}));
     place.applied(json!({"action": "edit", "name": "s", "content": skill_md("s", "# Two\n")}));
     place.applied(patch("# Two", "# Three"));
@@ -22,7 +22,7 @@ fn each_action_makes_one_revision() {
 
 #[test]
 fn operations_are_atomic() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     assert_eq!(place.actions(), ["operations"]);
     let error = place.refused(json!({"name": "s", "operations": [
         {"action": "patch", "find": "First.", "replace": "Changed."},
@@ -41,7 +41,7 @@ fn operations_are_atomic() {
 
 #[test]
 fn patches_of_one_request_share_limit() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let (path, all) = (
         "references/x.md",
         |find: &str, replace: &str| json!({"action": "patch", "path": "references/x.md", "find": find, "replace": replace, "replace_all": true}),
@@ -54,10 +54,10 @@ fn patches_of_one_request_share_limit() {
 
 #[test]
 fn name_is_unique_across_libraries() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let create = |name: &str| json!({"action": "create", "name": name, "content": skill_md(name, "# X\n")});
     assert_eq!(place.refused(create("s")).code(), "exists");
-    let other = |taken, scope| Elsewhere { name: name(taken), scope, place: format!("where {taken} is") };
+    let other = |taken, scope| ShadowedSkill { name: name(taken), scope, place: format!("where {taken} is") };
     place.elsewhere = vec![other("theirs", Scope::User), other("inbuilt", Scope::Builtin)];
     let error = place.refused(create("theirs"));
     assert_eq!((error.code(), error.to_string().contains("where theirs is")), ("exists", true), "{error}");
@@ -67,14 +67,14 @@ fn name_is_unique_across_libraries() {
 
 #[test]
 fn builtin_skill_edit_suggests_a_copy() {
-    let mut place = Place::with_skill();
-    let inbuilt = |name_: &str| Elsewhere { name: name(name_), scope: Scope::Builtin, place: "built in".into() };
+    let mut place = Fixture::with_skill();
+    let inbuilt = |name_: &str| ShadowedSkill { name: name(name_), scope: Scope::Builtin, place: "built in".into() };
     place.elsewhere = vec![inbuilt("inbuilt"), inbuilt("s")];
     let error = place.refused(json!({"action": "patch", "name": "inbuilt", "find": "a", "replace": "b"}));
     assert_eq!(error.code(), "policy_denied");
     assert!(error.hint().unwrap().contains("skillhub install skillhub/inbuilt"));
     place.applied(patch("First.", "Of the library's own."));
-    let theirs = Elsewhere { name: name("theirs"), scope: Scope::User, place: "the user's".into() };
+    let theirs = ShadowedSkill { name: name("theirs"), scope: Scope::User, place: "the user's".into() };
     place.elsewhere = vec![theirs];
     let error = place.refused(json!({"action": "delete", "name": "theirs"}));
     assert_eq!(error.code(), "not_found", "another library's skill is not this one's to delete");
@@ -82,7 +82,7 @@ fn builtin_skill_edit_suggests_a_copy() {
 
 #[test]
 fn invalid_result_lists_all_problems() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let content = "---\nname: other\ndescription: ''\ncolour: red\n---\n";
     let error = place.refused(json!({"action": "create", "name": "s", "content": content}));
     assert_eq!(error.code(), "invalid_skill");
@@ -98,7 +98,7 @@ fn invalid_result_lists_all_problems() {
 
 #[test]
 fn patch_keeps_mode_and_other_text() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let report = place.applied(patch_in("scripts/run.sh", "echo one", "echo three"));
     let mode = fs::metadata(place.path("scripts/run.sh")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
@@ -110,7 +110,7 @@ fn patch_keeps_mode_and_other_text() {
 /// Another tool silently changed the first of several matches.
 #[test]
 fn uncounted_matches_are_listed_and_refused() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let many = patch_in("references/notes.md", "alpha", "gamma");
     let error = place.refused(many.clone());
     assert_eq!(error.code(), "ambiguous_match");
@@ -133,7 +133,7 @@ fn uncounted_matches_are_listed_and_refused() {
 
 #[test]
 fn missing_text_suggests_nearest_line() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let error = place.refused(patch_in("scripts/run.sh", "echo too", "echo 2"));
     assert_eq!(error.code(), "no_match");
     assert_eq!(error.details()["matches"][0]["line"].as_u64(), Some(3));
@@ -142,7 +142,7 @@ fn missing_text_suggests_nearest_line() {
 
 #[test]
 fn repeated_request_changes_nothing() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let first = place.applied(patch("First.", "First and foremost."));
     let again = place.undisturbed(|place| place.manage(patch("First.", "First and foremost.")).unwrap());
     assert_eq!(again.status, Status::Unchanged);
@@ -159,12 +159,12 @@ fn repeated_request_changes_nothing() {
 
 #[test]
 fn executable_bit_is_set_or_kept() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let write =
         |path: &str, content: &str| json!({"action": "write_file", "name": "s", "path": path, "content": content});
     place.applied(write("scripts/run.sh", "#!/bin/sh\necho new\n"));
     place.applied(write("scripts/plain.sh", SCRIPT));
-    let executable = |place: &Place, path: &str| place.tree()[&format!("s/{path}")].1;
+    let executable = |place: &Fixture, path: &str| place.tree()[&format!("s/{path}")].1;
     assert!(executable(&place, "scripts/run.sh") && !executable(&place, "scripts/plain.sh"));
     let mut unset = write("scripts/run.sh", "#!/bin/sh\necho new\n");
     unset["executable"] = json!(false);
@@ -178,7 +178,7 @@ fn executable_bit_is_set_or_kept() {
 
 #[test]
 fn new_files_stay_in_allowed_folders() {
-    let mut place = Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n")), ("forms.md", "a\n")]);
+    let mut place = Fixture::with_committed(&[("SKILL.md", &skill_md("s", "# S\n")), ("forms.md", "a\n")]);
     let write = |path: &str| json!({"action": "write_file", "name": "s", "path": path, "content": "x\n"});
     for bad in
         ["loose.md", "src/a.py", "../a", "/a", "scripts/../../a", "scripts\\a", "assets/CON", "assets/a:b", "skill.md"]
@@ -197,7 +197,7 @@ fn new_files_stay_in_allowed_folders() {
 
 #[test]
 fn sizes_are_limited() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let head = skill_md("s", "");
     let body = |chars: usize| "é".repeat(chars - head.chars().count());
     let edit = |chars: usize| json!({"action": "edit", "name": "s", "content": skill_md("s", &body(chars))});
@@ -210,7 +210,7 @@ fn sizes_are_limited() {
 
 #[test]
 fn missing_targets_are_reported() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let error = place.refused(json!({"action": "patch", "name": "absent", "find": "a", "replace": "b"}));
     assert_eq!(error.code(), "not_found");
     let error = place.refused(patch_in("scripts/rnu.sh", "a", "b"));
@@ -224,14 +224,14 @@ fn missing_targets_are_reported() {
 #[test]
 fn carriage_returns_are_kept() {
     let text = skill_md("s", "# S\n\nFirst.\nSecond.\n").replace('\n', "\r\n");
-    let mut place = Place::with_committed(&[("SKILL.md", &text)]);
+    let mut place = Fixture::with_committed(&[("SKILL.md", &text)]);
     place.applied(patch("First.\nSecond.\n", "One.\nTwo.\nThree.\n"));
     assert_eq!(place.read("SKILL.md"), text.replace("First.\r\nSecond.\r\n", "One.\r\nTwo.\r\nThree.\r\n"));
 }
 
 #[test]
 fn dry_run_reports_and_changes_nothing() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let dry = |mut request: Value| {
         request["dry_run"] = json!(true);
         request
@@ -246,7 +246,7 @@ fn dry_run_reports_and_changes_nothing() {
     place.refused(dry(patch("is not there", "x")));
     assert_eq!(place.library.events().unwrap().0.len(), events, "what was only tried is no event");
 
-    let mut empty = Place::new();
+    let mut empty = Fixture::new();
     let create = dry(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
     assert_eq!(empty.manage(create).unwrap().status, Status::DryRun);
     let made: Vec<_> = fs::read_dir(empty.temp.path()).unwrap().collect();
@@ -255,7 +255,7 @@ fn dry_run_reports_and_changes_nothing() {
 
 #[test]
 fn expected_revision_takes_id_or_number() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let with = |expected: &str, to: &str| {
         let mut request = patch_in("assets/n.txt", "n", to);
         request = json!({"action": "write_file", "name": "s", "path": request["path"], "content": to,
@@ -281,7 +281,7 @@ fn expected_revision_takes_id_or_number() {
 
 #[test]
 fn concurrent_patches_all_apply() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let before = place.head().id;
     let temp = &place.temp;
     let barrier = std::sync::Barrier::new(2);
@@ -300,7 +300,7 @@ fn concurrent_patches_all_apply() {
                 _ => (format!("{word}-{}.", round - 1), format!("{word}-{round}.")),
             };
             let json = patch(&from, &to).to_string();
-            let request = Request::from_json(json.as_bytes(), &Limits::default()).unwrap();
+            let request = ChangeRequest::from_json(json.as_bytes(), &Limits::default()).unwrap();
             assert_eq!(manage(&mut library, &request, &context).unwrap().status, Status::Applied);
         }
     };
@@ -318,7 +318,7 @@ fn concurrent_patches_all_apply() {
 
 #[test]
 fn recreated_skill_continues_revision_numbers() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(json!({"action": "delete", "name": "s", "absorbed_into": "umbrella"}));
     let head = place.head();
     assert!(head.tombstone);

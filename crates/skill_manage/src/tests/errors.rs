@@ -1,7 +1,7 @@
 //! Tests that every error has a stable code, and that errors which the caller can fix have a hint.
 
 use library::{
-    CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StorageError,
+    CommitError, FindError, HandEditFault, LibraryError, LockError, PathAccessError, SnapshotError, StorageError,
 };
 use skill::edit::EditError;
 
@@ -53,7 +53,7 @@ fn request_errors_have_codes() {
 fn library_errors_have_codes_and_hints() {
     let stale = || CommitError::Stale { skill: name("s"), head: None };
     let not_writable = CommitError::NotWritable { path: "x".into(), source: broken() };
-    let foreign = LibraryError::Place(PlaceError::Foreign { path: "x".into(), owner: 0 });
+    let foreign = LibraryError::Place(PathAccessError::Foreign { path: "x".into(), owner: 0 });
     let unreadable = HandEditFault::Unreadable(library::folder::FolderError::Link("x".into()));
     let ambiguous = FindError::Ambiguous { skill: name("s"), spec: "abcd".into() };
     let cases: [(ManageError, &str, bool); 12] = [

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn hand_edit_is_recorded_before_change() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.write("references/notes.md", "by hand\n");
     let report = place.applied(patch("First.", "1."));
     assert_eq!(place.actions(), ["patch", "external", "operations"]);
@@ -18,7 +18,7 @@ fn hand_edit_is_recorded_before_change() {
 
 #[test]
 fn hand_edit_makes_expected_revision_stale() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let head = place.head().id;
     place.write("references/notes.md", "by hand\n");
     let mut request = patch("First.", "1.");
@@ -34,7 +34,7 @@ fn hand_edit_makes_expected_revision_stale() {
 
 #[test]
 fn dry_run_never_records_hand_edits() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.write("references/notes.md", "by hand\n");
     let mut request = patch_in("references/notes.md", "by hand", "by hand and tool");
     request["dry_run"] = json!(true);
@@ -46,7 +46,7 @@ fn dry_run_never_records_hand_edits() {
 
 #[test]
 fn first_operation_adopts_unrecorded_folder() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.write("SKILL.md", &skill_md("s", "# S\n\nFirst.\n"));
     let warned = script_with(Verdict::Warn);
     place.write("scripts/run.sh", &warned);
@@ -62,14 +62,14 @@ fn first_operation_adopts_unrecorded_folder() {
 
 #[test]
 fn line_end_changes_are_not_edits() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.write("references/notes.md", "alpha\r\nbeta\r\nalpha\r\n");
     place.applied(patch("First.", "1."));
     assert_eq!(place.actions(), ["patch", "operations"]);
 }
 
 /// Makes a hand edit that is blocked, in one of two ways, and returns the field with the reason.
-fn spoil(place: &Place, how: &str) {
+fn spoil(place: &Fixture, how: &str) {
     match how {
         "findings" => place.write("scripts/run.sh", &script_with(Verdict::Block)),
         _ => place.write("SKILL.md", "---\nname: other\n---\n"),
@@ -79,7 +79,7 @@ fn spoil(place: &Place, how: &str) {
 #[test]
 fn blocked_hand_edit_refuses_every_change() {
     for why in ["findings", "problems"] {
-        let mut place = Place::with_skill();
+        let mut place = Fixture::with_skill();
         spoil(&place, why);
         for request in [
             patch("First.", "1."),
@@ -100,7 +100,7 @@ fn blocked_hand_edit_refuses_every_change() {
 #[test]
 fn rollback_to_head_records_blocked_edit() {
     for why in ["findings", "problems"] {
-        let mut place = Place::with_skill();
+        let mut place = Fixture::with_skill();
         let (tree, digest) = (place.tree(), place.head().digest);
         spoil(&place, why);
         let spoilt = place.tree();
@@ -130,7 +130,7 @@ fn rollback_to_head_records_blocked_edit() {
 
 #[test]
 fn unreadable_folder_is_never_overwritten() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     std::os::unix::fs::symlink("SKILL.md", place.path("link.md")).unwrap();
     for error in
         [place.refused(patch("First.", "1.")), place.undisturbed(|place| place.rollback(Some("head")).unwrap_err())]
@@ -143,7 +143,7 @@ fn unreadable_folder_is_never_overwritten() {
 #[test]
 fn rollback_records_hand_edit_first() {
     for to in [None, Some("head"), Some("1")] {
-        let mut place = Place::with_skill();
+        let mut place = Fixture::with_skill();
         let tree = place.tree();
         place.write("references/notes.md", "by hand\n");
         let tried = place.undisturbed(|place| place.rollback_with(to, None, true).unwrap());
@@ -160,7 +160,7 @@ fn rollback_records_hand_edit_first() {
 
 #[test]
 fn relative_revision_ignores_new_hand_edit() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     place.write("references/notes.md", "by hand\n");
     place.rollback(Some("head~1")).unwrap();
@@ -170,7 +170,7 @@ fn relative_revision_ignores_new_hand_edit() {
 
 #[test]
 fn missing_folder_is_restored() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let tree = place.tree();
     fs::remove_dir_all(place.path("")).unwrap();
     let report = place.rollback(Some("head")).unwrap();
@@ -191,7 +191,7 @@ fn missing_folder_is_restored() {
 
 #[test]
 fn unchanged_request_reports_missing_folder() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "First and foremost."));
     fs::remove_dir_all(place.path("")).unwrap();
     let report = place.manage(patch("First.", "First and foremost.")).unwrap();
@@ -202,7 +202,7 @@ fn unchanged_request_reports_missing_folder() {
 
 #[test]
 fn leftover_of_deleted_skill_is_removed() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(json!({"action": "delete", "name": "s"}));
     spoil(&place, "problems");
     let create = json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")});

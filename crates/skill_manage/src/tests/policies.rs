@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn pin(place: &Place, pinned: bool) {
+fn pin(place: &Fixture, pinned: bool) {
     place.library.set_state(&name("s"), &place.stamp(), "pin", |state| state.pinned = pinned).unwrap();
 }
 
 #[test]
 fn pinned_skill_refuses_agents() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     pin(&place, true);
     place.policy = Preset::Open;
@@ -30,7 +30,7 @@ fn pinned_skill_refuses_agents() {
 
 #[test]
 fn unreadable_state_refuses_agents() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     pin(&place, true);
     fs::write(place.library.own_path().join("state.toml"), "format = 1\n[skil").unwrap();
     assert_eq!(place.refused(patch("First.", "1.")).code(), "damaged_state");
@@ -40,7 +40,7 @@ fn unreadable_state_refuses_agents() {
 fn balanced_preset_holds_warned_scripts() {
     let warned = script_with(Verdict::Warn);
     let script = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": warned});
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let report = place.held(script.clone());
     assert!(report.message.contains("scripts/run.sh"), "{}", report.message);
     assert_eq!(place.last_event().status, EventStatus::Proposed);
@@ -49,7 +49,7 @@ fn balanced_preset_holds_warned_scripts() {
     place.policy = Preset::Open;
     let report = place.applied(script.clone());
     assert_eq!(report.verdict.level, Verdict::Warn);
-    let mut people = Place::with_skill();
+    let mut people = Fixture::with_skill();
     people.policy = Preset::Strict;
     people.actor.kind = ActorKind::Person;
     people.applied(script);
@@ -57,7 +57,7 @@ fn balanced_preset_holds_warned_scripts() {
 
 #[test]
 fn evals_change_only_on_their_own() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let evals = json!({"action": "write_file", "path": "evals/evals.json", "content": "{}\n"});
     place.held(json!({"name": "s", "operations": [{"action": "patch", "find": "First.", "replace": "1."}, evals]}));
     place.applied(json!({"name": "s", "operations": [evals]}));
@@ -65,7 +65,7 @@ fn evals_change_only_on_their_own() {
 
 #[test]
 fn strict_preset_holds_deletion_and_rollback() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     place.policy = Preset::Strict;
     let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
@@ -77,7 +77,7 @@ fn strict_preset_holds_deletion_and_rollback() {
 
 #[test]
 fn content_rejected_by_rollback_is_refused() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     let agent = std::mem::replace(&mut place.actor, Actor::new(ActorKind::Person, "ben"));
     place.rollback(None).unwrap();

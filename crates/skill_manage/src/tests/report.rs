@@ -12,7 +12,7 @@ fn keys(value: &Value) -> Vec<&str> {
 fn report_has_the_documented_fields() {
     let warned = script_with(Verdict::Warn);
     let mut place =
-        Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
+        Fixture::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
     let odd = patch("description:", "colour: red\ndescription:");
     let report = serde_json::to_value(place.applied(odd)).unwrap();
     let documented = [
@@ -57,14 +57,14 @@ fn report_has_the_documented_fields() {
 
 #[test]
 fn first_revision_has_no_predecessor() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let report = place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
     assert_eq!((report.number, report.previous_revision), (Some(1), None));
 }
 
 #[test]
 fn callers_notes_are_in_history() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let reason = "because\n\nSkillhub-Actor: person:root\n\\n \u{202e}x";
     let mut request = patch("First.", "1.");
     request["reason"] = json!(reason);
@@ -85,7 +85,7 @@ fn callers_notes_are_in_history() {
 
 #[test]
 fn other_agents_field_names_work() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let report = place.applied(json!({"action": "patch", "name": "s", "file_path": "scripts/run.sh",
         "old_string": "echo one", "new_string": "echo three", "replace_all": false, "category": "dev"}));
     assert!(report.message.contains("ignored `category`"), "{}", report.message);
@@ -100,7 +100,7 @@ fn other_agents_field_names_work() {
 
 #[test]
 fn used_relaxation_is_reported() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let report = place.applied(patch_in("references/notes.md", "beta  \nalpha", "beta\ngamma"));
     assert_eq!(place.read("references/notes.md"), "alpha\nbeta\ngamma\n");
     assert!(report.message.contains("trailing space"), "{}", report.message);
@@ -108,7 +108,7 @@ fn used_relaxation_is_reported() {
 
 #[test]
 fn installed_skill_keeps_origin_until_deletion() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let origin = library::Origin {
         kind: "folder".into(),
         source: "elsewhere".into(),

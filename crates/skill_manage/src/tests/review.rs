@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// Returns a library with a policy that holds everything.
-pub(super) fn strict() -> Place {
-    let mut place = Place::with_skill();
+pub(super) fn strict() -> Fixture {
+    let mut place = Fixture::with_skill();
     place.policy = Preset::Strict;
     place
 }
@@ -22,7 +22,7 @@ pub(super) fn ann() -> Reviewer {
     Reviewer::for_test("ann")
 }
 
-impl Place {
+impl Fixture {
     pub(super) fn accept(&mut self, target: &str) -> Result<Report, ManageError> {
         self.accept_at(target, time())
     }
@@ -144,7 +144,7 @@ fn acceptance_needs_the_reviewed_head() {
 
 #[test]
 fn proposed_skill_can_be_edited() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.policy = Preset::Strict;
     let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n\nFirst.\n")}));
     place.held(patch("First.", "1."));
@@ -166,7 +166,7 @@ fn cancelling_edits_leave_no_proposal() {
 
 #[test]
 fn each_actor_has_own_proposal() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let warned = script_with(Verdict::Warn);
     let id = place.proposed(write("scripts/run.sh", &warned));
     place.applied(patch("First.", "1."));
@@ -266,7 +266,7 @@ fn editor_shows_head_with_merged_proposal() {
 
 #[test]
 fn emptying_edit_is_not_deletion() {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.policy = Preset::Strict;
     let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
     assert_eq!(place.edit_proposal(&id, &[("SKILL.md", None)]).unwrap_err().code(), "invalid_request");
@@ -351,7 +351,7 @@ fn deleted_or_created_skill_conflicts() {
 fn pinned_skill_refuses_acceptance() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
-    let pin = |place: &Place, pinned| {
+    let pin = |place: &Fixture, pinned| {
         place.library.set_state(&name("s"), &place.stamp(), "pin", |state| state.pinned = pinned).unwrap();
     };
     pin(&place, true);

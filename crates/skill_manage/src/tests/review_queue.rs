@@ -61,7 +61,7 @@ fn marks(text: &str) -> BTreeMap<usize, usize> {
 #[test]
 fn proposals_land_only_as_intended() {
     let all = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok()).unwrap_or(PROPOSALS);
-    let (mut place, mut draw) = (Place::new(), Draw(7));
+    let (mut place, mut draw) = (Fixture::new(), Draw(7));
     let sections = (2 * all).min(400);
     let body: String = (0..sections).map(section).collect();
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", &body)}));

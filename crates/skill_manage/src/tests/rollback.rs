@@ -5,7 +5,7 @@ use super::*;
 /// Another tool's deletion kept only the text of SKILL.md.
 #[test]
 fn rollback_restores_every_deleted_file() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let tree = place.tree();
     place.applied(json!({"action": "delete", "name": "s"}));
     assert!(place.tree().is_empty());
@@ -18,7 +18,7 @@ fn rollback_restores_every_deleted_file() {
 /// Another tool validated a support file by the rules of SKILL.md in a rollback.
 #[test]
 fn support_file_change_is_rolled_back() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let tree = place.tree();
     place.applied(patch_in("scripts/run.sh", "echo one", "echo three"));
     let report = place.rollback(None).unwrap();
@@ -29,11 +29,11 @@ fn support_file_change_is_rolled_back() {
 
 #[test]
 fn rollback_defaults_to_previous_revision() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     for text in ["Two.", "Three.", "Four."] {
         place.applied(json!({"action": "edit", "name": "s", "content": skill_md("s", text)}));
     }
-    let body = |place: &Place| place.read("SKILL.md").rsplit('\n').next().unwrap().to_owned();
+    let body = |place: &Fixture| place.read("SKILL.md").rsplit('\n').next().unwrap().to_owned();
     place.rollback(None).unwrap();
     assert_eq!(body(&place), "Three.");
     place.rollback(None).unwrap();
@@ -50,7 +50,7 @@ fn rollback_defaults_to_previous_revision() {
 
 #[test]
 fn rollback_to_current_content_changes_nothing() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     for to in ["head", "1"] {
         let report = place.undisturbed(|place| place.rollback(Some(to)).unwrap());
         assert_eq!((report.status, report.number), (Status::Unchanged, Some(1)), "{to}");
@@ -63,7 +63,7 @@ fn rollback_to_current_content_changes_nothing() {
 
 #[test]
 fn rollback_to_deletion_is_refused() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(json!({"action": "delete", "name": "s"}));
     for to in ["2", "head"] {
         let error = place.undisturbed(|place| place.rollback(Some(to)).unwrap_err());
@@ -77,14 +77,14 @@ fn rollback_to_deletion_is_refused() {
     {
         assert_eq!(place.undisturbed(|place| place.rollback(Some(to)).unwrap_err()).code(), code, "{to}");
     }
-    assert_eq!(Place::new().rollback(None).unwrap_err().code(), "not_found");
-    let mut first = Place::with_skill();
+    assert_eq!(Fixture::new().rollback(None).unwrap_err().code(), "not_found");
+    let mut first = Fixture::with_skill();
     assert_eq!(first.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "not_found", "nothing before it");
 }
 
 #[test]
 fn rollback_checks_the_expected_head() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     for to in [None, Some("head")] {
         let error = place.undisturbed(|place| place.rollback_with(to, Some("1"), false).unwrap_err());
@@ -95,7 +95,7 @@ fn rollback_checks_the_expected_head() {
 
 #[test]
 fn dry_rollback_changes_nothing() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     place.applied(patch("First.", "1."));
     let report = place.undisturbed(|place| place.rollback_with(None, None, true).unwrap());
     assert_eq!((report.status, &report.revision), (Status::DryRun, &None));
@@ -105,7 +105,7 @@ fn dry_rollback_changes_nothing() {
 #[test]
 fn faulty_deleted_skill_is_restored() {
     let faulty = "---\nname: another-name\ndescription: Does a thing.\n---\n# S\n";
-    let mut place = Place::with_committed(&[("SKILL.md", faulty)]);
+    let mut place = Fixture::with_committed(&[("SKILL.md", faulty)]);
     place.applied(json!({"action": "delete", "name": "s"}));
     let report = place.rollback(None).unwrap();
     assert_eq!(place.read("SKILL.md"), faulty);
@@ -114,7 +114,7 @@ fn faulty_deleted_skill_is_restored() {
 
 #[test]
 fn builtin_skill_cannot_be_rolled_back() {
-    let mut place = Place::new();
-    place.elsewhere = vec![Elsewhere { name: name("s"), scope: Scope::Builtin, place: "built in".into() }];
+    let mut place = Fixture::new();
+    place.elsewhere = vec![ShadowedSkill { name: name("s"), scope: Scope::Builtin, place: "built in".into() }];
     assert_eq!(place.rollback(None).unwrap_err().code(), "policy_denied");
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn blocked_change_reports_findings() {
     let hostile = script_with(Verdict::Block);
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let bad = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": hostile,
         "reason": "why not", "run": "run-1", "thread": "thread-1"});
     let error = place.refused(bad.clone());
@@ -29,7 +29,7 @@ fn blocked_change_reports_findings() {
 fn patched_file_is_scanned_whole() {
     let hostile = script_with(Verdict::Block);
     let line = hostile.lines().nth(1).unwrap();
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let error = place.refused(patch_in("scripts/run.sh", "echo two", line));
     assert_eq!(error.code(), "scan_blocked");
     assert_eq!(error.details()["findings"][0]["line"], 3);
@@ -46,7 +46,7 @@ fn patched_file_is_scanned_whole() {
 fn old_finding_allows_other_changes() {
     let warned = script_with(Verdict::Warn);
     let mut place =
-        Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
+        Fixture::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
     let report = place.applied(patch("First.", "1."));
     assert_eq!(report.verdict.level, Verdict::Warn, "it is still told");
     let finding = &report.verdict.findings[0];
@@ -59,7 +59,7 @@ fn old_finding_allows_other_changes() {
 #[test]
 fn old_problem_does_not_block() {
     let faulty = "---\nname: another-name\ndescription: Does a thing.\n---\n# S\n\nFirst.\n";
-    let mut place = Place::with_committed(&[("SKILL.md", faulty)]);
+    let mut place = Fixture::with_committed(&[("SKILL.md", faulty)]);
     let report = place.applied(patch("First.", "1."));
     let problem = report.problems.iter().find(|problem| problem.code == "name_mismatch").unwrap();
     assert!(!problem.new);
@@ -76,7 +76,7 @@ fn rollback_scans_by_current_rules() {
     let hostile = script_with(Verdict::Block);
     let files = [("SKILL.md", skill_md("s", "# S\n")), ("scripts/run.sh", hostile)];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     let vouched = bundle(&files);
     let cleared = scan::clear(vouched.clone(), scan::Baseline::Cleared(&vouched)).unwrap();
     let new = library::NewRevision::new(library::Content::Cleared(cleared), library::Action::Adopt, place.stamp());

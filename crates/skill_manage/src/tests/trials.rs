@@ -1,12 +1,12 @@
 //! Tests of changes on trial: in the history, served to a share of the runs, and nowhere else.
 
-use library::{Ended, StoredSetBack, TrialTerms};
+use library::{StoredSetBack, TrialEnd, TrialTerms};
 
 use super::{review::ann, *};
 use crate::{
     gate_actor,
     review::{Accept, accept},
-    try_out,
+    start_trial,
 };
 
 fn terms(share: u32) -> TrialTerms {
@@ -25,7 +25,7 @@ fn terms(share: u32) -> TrialTerms {
 }
 
 /// Returns a skill with a held change of its script, accepted on trial.
-fn on_trial() -> (Place, Report) {
+fn on_trial() -> (Fixture, Report) {
     let mut place = super::review::strict();
     let report = place.held(json!({"action": "patch", "name": "s", "find": "First.", "replace": "Changed."}));
     let target = report.proposal.unwrap().parse().unwrap();
@@ -95,7 +95,7 @@ fn rolled_back_trial_cannot_restart_soon() {
     let (mut place, report) = on_trial();
     let skill = name("s");
     let trial = place.library.state().unwrap().of(&skill).trial.unwrap();
-    let refused = try_out(&place.library, &skill, "2", terms(100), &ann(), time()).unwrap_err();
+    let refused = start_trial(&place.library, &skill, "2", terms(100), &ann(), time()).unwrap_err();
     assert!(refused.to_string().contains("already on trial"), "{refused}");
     let set_back = StoredSetBack {
         digest: trial.candidate_digest.clone(),
@@ -103,7 +103,8 @@ fn rolled_back_trial_cannot_restart_soon() {
         why: "its runs failed".to_owned(),
     };
     let stamp = Stamp::new(gate_actor(), time());
-    let end = || Ended { status: EventStatus::RolledBack, decision: json!({"n": 1}), set_back: Some(set_back.clone()) };
+    let end =
+        || TrialEnd { status: EventStatus::RolledBack, decision: json!({"n": 1}), set_back: Some(set_back.clone()) };
     assert!(place.library.end_trial(&skill, &trial.id, &stamp, end()).unwrap());
     assert!(!place.library.end_trial(&skill, &trial.id, &stamp, end()).unwrap(), "once");
     assert_eq!(place.last_event().decision, Some(json!({"n": 1})));

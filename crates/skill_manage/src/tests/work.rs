@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn each_content_is_parsed_once() {
-    let mut place = Place::with_skill();
+    let mut place = Fixture::with_skill();
     let mut parses = |request: Value| {
         place.library = open(&place.temp);
         watched(|| place.applied(request)).1.counts("parse")

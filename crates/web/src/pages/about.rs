@@ -5,7 +5,7 @@ use skill::{Bundle, SkillPath, frontmatter};
 
 use super::{
     pieces::{self, encoded},
-    prose::{Place, prose},
+    prose::{LinkResolver, prose},
     texts::Texts,
     visible::visible,
 };
@@ -28,7 +28,7 @@ pub fn readme(bundle: &Bundle, files: &str, texts: &Texts) -> Markup {
     let text = bundle.skill_md().unwrap_or_default();
     let body = frontmatter::split(text).map_or(text, |split| split.body);
     let has = |path: &str| SkillPath::parse(path).is_ok_and(|path| bundle.get(&path).is_some());
-    let place = Place { files: files.to_owned(), folder: "", has: &has };
+    let place = LinkResolver { files: files.to_owned(), folder: "", has: &has };
     html! {
         section #readme {
             h2 { "SKILL.md" }

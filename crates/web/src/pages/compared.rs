@@ -28,7 +28,7 @@ const OPENED: usize = 400;
 
 /// View options from the query string.
 #[derive(Debug, Default, Deserialize)]
-pub struct Wanted {
+pub struct CompareOptions {
     #[serde(default)]
     pub(super) view: String,
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct Compared<'a> {
 impl<'a> Compared<'a> {
     /// Creates a comparison for the page at an address with view options.
     /// `files` is the base address of the later state's files, if they can be viewed.
-    pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a Wanted) -> Self {
+    pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a CompareOptions) -> Self {
         let is_split = wanted.view != "unified";
         Self { texts, page, files, is_split, only: &wanted.file, pairs: Cell::new(PAIRS) }
     }

@@ -17,7 +17,7 @@ const HTML_BYTES: usize = 1_500_000;
 const DEPTH: usize = 40;
 
 /// Resolves the links of a text.
-pub struct Place<'a> {
+pub struct LinkResolver<'a> {
     /// Base address of the release's files, with a slash at the end.
     pub files: String,
     /// Folder of the text within the skill, empty or with a slash at the end.
@@ -27,7 +27,7 @@ pub struct Place<'a> {
 }
 
 /// Renders Markdown of a skill as HTML.
-pub fn prose(text: &str, place: &Place<'_>, texts: &Texts) -> Markup {
+pub fn prose(text: &str, place: &LinkResolver<'_>, texts: &Texts) -> Markup {
     let (shown, is_cut) = head_of(text, SHOWN_BYTES);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer =
@@ -65,7 +65,7 @@ struct Writer<'a> {
     out: String,
     /// Stack of open elements; [`Open::Nothing`] for those that are nested too deeply.
     open: Vec<Open>,
-    place: &'a Place<'a>,
+    place: &'a LinkResolver<'a>,
     texts: &'a Texts,
     alignments: Vec<Alignment>,
     cell: usize,
@@ -250,7 +250,7 @@ enum Target {
     File(String),
 }
 
-fn target(address: &str, place: &Place<'_>) -> Option<Target> {
+fn target(address: &str, place: &LinkResolver<'_>) -> Option<Target> {
     if let Some(rest) = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://")) {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
@@ -270,7 +270,7 @@ mod tests {
 
     fn html(text: &str) -> String {
         let has = |path: &str| path == "references/more.md";
-        let place = Place { files: "/a/b/files/1.0.0/".to_owned(), folder: "", has: &has };
+        let place = LinkResolver { files: "/a/b/files/1.0.0/".to_owned(), folder: "", has: &has };
         prose(text, &place, &ENGLISH).0
     }
 

@@ -6,7 +6,7 @@ use skill::Limits;
 
 use super::{Candidate, InstallError, Local, Source, one};
 use crate::{
-    found,
+    discovery,
     git_source::{GitError, Repository},
     lock_file::LockedSkill,
     spec::GitSpec,
@@ -22,14 +22,14 @@ impl Source<'_> {
         if self.request.offline && git.transport() != "file" {
             return Err(InstallError::Offline { origin: git.to_string() });
         }
-        Ok(self.by.ahead.repository(git, commit, &self.cache)?)
+        Ok(self.by.prefetch.repository(git, commit, &self.cache)?)
     }
 
     fn of_repository(&self, git: &GitSpec, repository: &Repository) -> Result<Vec<Candidate>, InstallError> {
         let found = repository.skills(git.path.as_ref())?;
         let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
         let mut candidates = Vec::new();
-        for skill in found::choose(found, &top, &self.request.pick, &git.to_string())? {
+        for skill in discovery::choose(found, &top, &self.request.pick, &git.to_string())? {
             let bundle = repository.read(&skill.folder, &Limits::default())?;
             let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
             let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();

@@ -6,7 +6,7 @@ use skill::SkillName;
 use skill_manage::documents;
 use web::ApiError;
 
-use crate::gateway::{Work, told};
+use crate::gateway::{Work, into_api_error};
 
 /// Returns all entries of a history, of which the newest `limit` have contents. So the indexes fit those of a rollback.
 ///
@@ -14,9 +14,10 @@ use crate::gateway::{Work, told};
 /// The library has no history of the skill, or cannot be read.
 pub fn document(work: &Work<'_>, name: &SkillName, limit: usize) -> Result<Vec<Value>, ApiError> {
     let library = work.place.library_of(name)?;
-    let entries: Result<Vec<Value>, _> = documents::lines(&library, name.clone(), limit).map_err(told)?.collect();
-    let entries = entries.map_err(told)?;
-    let all = documents::history(&library, name.clone(), usize::MAX).map_err(told)?.revisions;
+    let entries: Result<Vec<Value>, _> =
+        documents::lines(&library, name.clone(), limit).map_err(into_api_error)?.collect();
+    let entries = entries.map_err(into_api_error)?;
+    let all = documents::history(&library, name.clone(), usize::MAX).map_err(into_api_error)?.revisions;
     let older = all.iter().skip(entries.len()).rev().map(|revision| {
         let mut entry = documents::line(revision);
         entry["omitted"] = json!(true);
@@ -33,7 +34,7 @@ pub fn document(work: &Work<'_>, name: &SkillName, limit: usize) -> Result<Vec<V
 pub fn revision_before(work: &Work<'_>, name: &SkillName, index: &Value) -> Result<Option<String>, ApiError> {
     let library = work.place.library_of(name)?;
     // The rollback reports the missing skill.
-    let Some(head) = library.head(name).map_err(told)? else { return Ok(None) };
+    let Some(head) = library.head(name).map_err(into_api_error)? else { return Ok(None) };
     let (count, index) = (i64::try_from(head.number).unwrap_or(i64::MAX), index.as_i64().unwrap_or(-1));
     let position = if index < 0 { count.saturating_add(index) } else { index };
     if !(0..count).contains(&position) {

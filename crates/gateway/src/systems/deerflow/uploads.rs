@@ -9,7 +9,7 @@ use serde_json::Value;
 use web::ApiError;
 
 use super::{Call, schema};
-use crate::gateway::{Asker, Shared, at_work};
+use crate::gateway::{RequestCredentials, Shared, run_blocking};
 
 /// Path at which a sandbox sees the folder of its thread.
 const VIRTUAL: &str = "mnt/user-data";
@@ -39,7 +39,9 @@ pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError
         let place = below_thread(text("thread_id"), text("path"))?;
         let is_new = object.get("update").and_then(Value::as_bool) != Some(true);
         let upload = Upload { file: stem(&place).to_owned(), thread: Some(text("thread_id").to_owned()), is_new };
-        let archive = at_work(gateway, Asker::of(&call.parts)?, move |work| Ok(work.place.upload(&place)?)).await?;
+        let archive =
+            run_blocking(gateway, RequestCredentials::of(&call.parts)?, move |work| Ok(work.place.upload(&place)?))
+                .await?;
         (Bytes::from(archive), upload)
     } else {
         return Ok(());

@@ -6,8 +6,8 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
-    interrupt::Interrupted, library::LibraryError, lock::LockError, place_error::PlaceError, proposal_id::ProposalId,
-    revision::RevisionId, storage::StorageError,
+    interrupt::Interrupted, library::LibraryError, lock::LockError, path_access_error::PathAccessError,
+    proposal_id::ProposalId, revision::RevisionId, storage::StorageError,
 };
 
 /// Reason why nothing was committed.
@@ -77,8 +77,8 @@ impl From<StorageError> for CommitError {
     }
 }
 
-impl From<PlaceError> for CommitError {
-    fn from(error: PlaceError) -> Self {
+impl From<PathAccessError> for CommitError {
+    fn from(error: PathAccessError) -> Self {
         Self::Library(error.into())
     }
 }

@@ -13,7 +13,7 @@ const COMMITS: usize = 20;
 /// Adds one file on top of the head, retrying after lost races.
 fn add(library: &mut Library, skill: &SkillName, path: &str) -> RevisionId {
     loop {
-        let seen = match library.snapshot(skill, &stamp(), TakeOver::Commit) {
+        let seen = match library.snapshot(skill, &stamp(), HandEditMode::Commit) {
             Ok(seen) => seen,
             Err(SnapshotError::Commit(error)) if matches!(*error, CommitError::Stale { .. }) => continue,
             Err(error) => panic!("{error}"),
@@ -31,7 +31,7 @@ fn add(library: &mut Library, skill: &SkillName, path: &str) -> RevisionId {
     }
 }
 
-fn write_from_all(place: &Place, skill_of: impl Fn(usize) -> String + Sync) -> Vec<Vec<RevisionId>> {
+fn write_from_all(place: &Fixture, skill_of: impl Fn(usize) -> String + Sync) -> Vec<Vec<RevisionId>> {
     let write = |writer: usize| {
         let (mut library, skill) = (place.open(), name(&skill_of(writer)));
         (0..COMMITS).map(|n| add(&mut library, &skill, &format!("notes/{writer}-{n}.md"))).collect()
@@ -58,7 +58,7 @@ fn assert_all_there(library: &Library, skill: &str, reported: &[&Vec<RevisionId>
 
 #[test]
 fn writers_of_one_skill_lose_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let reported = write_from_all(&place, |_| "pdf".to_owned());
     let library = place.open();
     assert_all_there(&library, "pdf", &reported.iter().collect::<Vec<_>>());
@@ -68,7 +68,7 @@ fn writers_of_one_skill_lose_nothing() {
 
 #[test]
 fn writers_of_several_skills_lose_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let reported = write_from_all(&place, |writer| format!("skill-{writer}"));
     let library = place.open();
     for (writer, ids) in reported.iter().enumerate() {
@@ -81,7 +81,7 @@ fn writers_of_several_skills_lose_nothing() {
 
 #[test]
 fn readers_see_only_whole_revisions() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let done = AtomicBool::new(false);
     let read = || {
@@ -117,7 +117,7 @@ fn readers_see_only_whole_revisions() {
 /// A commit is recorded before its folder is updated. Readers wait for the running commit.
 #[test]
 fn lagging_folder_is_not_an_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &bundle("pdf", "one", &[]));
     put(&mut place.open(), &bundle("pdf", "two", &[]));
     let committing = LibraryLock::acquire(&open_dir(&place.own()).unwrap().unwrap(), Duration::ZERO).unwrap();
@@ -125,7 +125,7 @@ fn lagging_folder_is_not_an_edit() {
     fs::remove_file(place.own().join("journal.applied")).unwrap();
     place.write("pdf/SKILL.md", &skill_md("pdf", "one"));
     thread::scope(|scope| {
-        let look = scope.spawn(|| place.open().snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap());
+        let look = scope.spawn(|| place.open().snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap());
         let state = scope.spawn(|| is_clean(&place.open(), "pdf"));
         thread::sleep(Duration::from_millis(200));
         place.write("pdf/SKILL.md", &skill_md("pdf", "two"));

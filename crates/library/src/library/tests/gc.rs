@@ -12,7 +12,7 @@ fn total(folder: &Path) -> u64 {
     entries.map(size).sum()
 }
 
-fn packs(place: &Place) -> Vec<String> {
+fn packs(place: &Fixture) -> Vec<String> {
     let entries = fs::read_dir(place.own().join("history.git/objects/pack")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.ends_with(".pack")).collect();
@@ -26,7 +26,7 @@ fn checkpoint(library: &mut Library) {
 }
 
 /// Asserts that the real git finds no error.
-fn assert_sound(place: &Place) {
+fn assert_sound(place: &Fixture) {
     let said = place.git(&["fsck", "--strict", "--full", "--no-dangling"]);
     assert!(said.lines().all(|line| line.starts_with("notice:")), "{said}");
 }
@@ -57,7 +57,7 @@ fn scan_free_noise(n: usize) -> u64 {
 
 #[test]
 fn collection_keeps_revisions_and_saves_space() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     for state in 0..60 {
         put(&mut library, &bundle("pdf", &body(state), &[("references/x.md", &body(state / 2))]));
@@ -90,7 +90,7 @@ fn collection_keeps_revisions_and_saves_space() {
 
 #[test]
 fn kill_while_packing_loses_no_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     for state in 0..12 {
         put(&mut library, &bundle("pdf", &body(state), &[]));
@@ -119,7 +119,7 @@ fn kill_while_packing_loses_no_revision() {
 
 #[test]
 fn open_readers_survive_a_collection() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     for state in 0..30 {
         put(&mut library, &bundle("pdf", &body(state), &[]));
@@ -136,7 +136,7 @@ fn open_readers_survive_a_collection() {
 
 #[test]
 fn checkpoints_leave_few_packs() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     for state in 0..30 {
         put(&mut library, &bundle("pdf", &state.to_string(), &[]));
@@ -153,7 +153,7 @@ fn checkpoints_leave_few_packs() {
 
 #[test]
 fn git_reads_the_packed_heads() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let skills: Vec<String> = (0..40).map(|n| format!("skill-{n}")).collect();
     let commits = skills.iter().map(|skill| change(&name(skill), None, &bundle(skill, "x", &[]))).collect();
@@ -180,7 +180,7 @@ fn git_reads_the_packed_heads() {
 
 #[test]
 fn foreign_references_stay() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let head = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
     place.git(&["tag", "-a", "-m", "mine", "mine", head.as_str()]);
@@ -194,7 +194,7 @@ fn foreign_references_stay() {
 
 #[test]
 fn unreachable_revision_stays() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
     let second = put(&mut library, &bundle("pdf", "two", &[])).revision.id;
@@ -206,7 +206,7 @@ fn unreachable_revision_stays() {
 
 #[test]
 fn damaged_history_is_left_alone() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
     put(&mut library, &bundle("pdf", "two", &[]));
@@ -221,7 +221,7 @@ fn damaged_history_is_left_alone() {
 
 #[test]
 fn only_leftovers_of_dead_processes_go() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     let dead = i32::MAX;
@@ -245,7 +245,7 @@ fn only_leftovers_of_dead_processes_go() {
 
 #[test]
 fn interrupted_log_rotation_loses_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let library = place.open();
     let note = |n: usize| {
         let message = format!("refusal {n} {}", "because ".repeat(20));
@@ -259,25 +259,25 @@ fn interrupted_log_rotation_loses_nothing() {
     fs::rename(own.join("events.jsonl"), own.join("events.1.jsonl")).unwrap();
     assert_eq!(read(), all);
     let plain = fs::read(own.join("events.1.jsonl")).unwrap();
-    events::put_aside(&dir).unwrap();
+    events::rotate(&dir).unwrap();
     assert!(own.join("events.1.jsonl.gz").exists() && !own.join("events.1.jsonl").exists());
     assert_eq!(read(), all);
     fs::write(own.join("events.1.jsonl"), plain).unwrap();
     assert_eq!(read(), all, "of two forms one counts");
     (200..210).for_each(note);
     assert_eq!(read().0.len(), 210);
-    events::put_aside(&dir).unwrap();
+    events::rotate(&dir).unwrap();
     assert!(own.join("events.jsonl").exists(), "a short log stays");
     fs::write(own.join("events.1.jsonl.gz"), "damaged").unwrap();
     assert_eq!((read().0.len(), read().1), (10, 1), "damage is told");
-    let mended = library.mend_events(stamp().time).unwrap();
+    let mended = library.repair_events(stamp().time).unwrap();
     assert!(mended.dropped == 1 && mended.kept_as.starts_with("events.1.jsonl.gz"), "{mended:?}");
     assert_eq!((read().0.len(), read().1), (10, 0), "and put aside by doctor");
 }
 
 #[test]
 fn concurrent_collection_loses_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "start", &[]));
     std::thread::scope(|scope| {

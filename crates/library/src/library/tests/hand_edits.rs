@@ -3,7 +3,7 @@
 use super::*;
 
 fn snapshot(library: &mut Library) -> Result<Snapshot, SnapshotError> {
-    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit)
+    library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit)
 }
 
 fn fault(library: &mut Library) -> HandEditFault {
@@ -15,11 +15,11 @@ fn fault(library: &mut Library) -> HandEditFault {
 
 #[test]
 fn valid_hand_edit_becomes_external_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     place.write("pdf/notes.md", "by hand");
-    let pretended = library.snapshot(&name("pdf"), &stamp(), TakeOver::Pretend).unwrap();
+    let pretended = library.snapshot(&name("pdf"), &stamp(), HandEditMode::DryRun).unwrap();
     assert_eq!((pretended.bundle.len(), pretended.base.unwrap().number), (2, 1), "a dry run sees it and keeps nothing");
     let taken = snapshot(&mut library).unwrap();
     let head = library.head(&name("pdf")).unwrap().unwrap();
@@ -31,7 +31,7 @@ fn valid_hand_edit_becomes_external_revision() {
 
 #[test]
 fn unmanaged_folder_becomes_first_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     place.write("pdf/SKILL.md", &skill_md("pdf", "found"));
     assert!(matches!(library.folder_state(&name("pdf")).unwrap(), FolderState::Modified(_)));
@@ -42,7 +42,7 @@ fn unmanaged_folder_becomes_first_revision() {
 
 #[test]
 fn invalid_folder_is_not_taken_over() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     place.write("pdf/readme.txt", "no SKILL.md here");
     assert!(matches!(fault(&mut library), HandEditFault::Invalid { .. }));
@@ -52,7 +52,7 @@ fn invalid_folder_is_not_taken_over() {
 
 #[test]
 fn bad_hand_edits_make_no_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     place.write("pdf/SKILL.md", "---\nname: [broken\n---\n");
@@ -72,7 +72,7 @@ fn bad_hand_edits_make_no_revision() {
 
 #[test]
 fn linked_skill_folder_is_never_followed() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     fs::rename(place.skills().join("pdf"), place.temp.path().join("elsewhere")).unwrap();
@@ -82,7 +82,7 @@ fn linked_skill_folder_is_never_followed() {
 
 #[test]
 fn known_problem_does_not_block_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let broken = Bundle::from_files(
         [(SkillPath::skill_md(), file("---\nname: Other_Name\ndescription: d\n---\nbody\n", false))],
@@ -95,7 +95,7 @@ fn known_problem_does_not_block_edit() {
 
 #[test]
 fn rollback_keeps_blocked_hand_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[]));
     let (path, file) = hostile();
@@ -121,7 +121,7 @@ fn rollback_keeps_blocked_hand_edit() {
 
 #[test]
 fn edit_during_commit_becomes_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     let base = snapshot(&mut library).unwrap().base.unwrap();
@@ -138,7 +138,7 @@ fn edit_during_commit_becomes_revision() {
 
 #[test]
 fn unreadable_hand_edit_stays_in_folder() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     let base = snapshot(&mut library).unwrap().base.unwrap();
@@ -156,7 +156,7 @@ fn unreadable_hand_edit_stays_in_folder() {
 
 #[test]
 fn tool_files_are_not_hand_edits() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     place.write("pdf/.git/HEAD", "ref: refs/heads/main");
@@ -171,7 +171,7 @@ fn tool_files_are_not_hand_edits() {
 
 #[test]
 fn released_tool_files_are_not_edits() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[(".DS_Store", "x"), ("node_modules/a/index.js", "x")]));
     assert!(is_clean(&library, "pdf"));
@@ -181,7 +181,7 @@ fn released_tool_files_are_not_edits() {
 
 #[test]
 fn commit_restores_a_removed_folder() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
     fs::remove_dir_all(place.skills().join("pdf")).unwrap();
@@ -192,7 +192,7 @@ fn commit_restores_a_removed_folder() {
 
 #[test]
 fn differently_normalised_folder_is_left_alone() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
     place.write(&format!("{decomposed}/SKILL.md"), "not ours");

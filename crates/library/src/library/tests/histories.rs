@@ -35,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The library with the expected state: every revision, and the content of the folder.
 struct Run {
-    place: Place,
+    place: Fixture,
     library: Library,
     revisions: Vec<Bundle>,
     folder: Bundle,
@@ -43,7 +43,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Fixture::new();
         let library = place.open();
         Self { place, library, revisions: Vec::new(), folder: Bundle::default() }
     }
@@ -66,7 +66,7 @@ impl Run {
         if !self.folder.is_empty() && !self.folder.same_but_line_ends(&self.head()) {
             self.revisions.push(self.recorded());
         }
-        let seen = self.library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+        let seen = self.library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
         assert_eq!(seen.bundle, self.head());
         seen
     }

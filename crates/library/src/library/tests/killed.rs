@@ -27,7 +27,7 @@ fn commits_until_killed() {
     }
 }
 
-fn start(place: &Place) -> Child {
+fn start(place: &Fixture) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", "library::tests::killed::commits_until_killed"])
         .env(PLACE, place.temp.path())
@@ -37,7 +37,7 @@ fn start(place: &Place) -> Child {
 }
 
 /// Waits until a process has reported another commit.
-fn wait_for_a_report(place: &Place) {
+fn wait_for_a_report(place: &Fixture) {
     let len = || fs::metadata(place.temp.path().join("reported")).map_or(0, |file| file.len());
     let (before, end) = (len(), Instant::now() + Duration::from_secs(60));
     while len() == before && Instant::now() < end {
@@ -51,7 +51,7 @@ fn kill(mut child: Child) {
 }
 
 /// Asserts that every reported revision is in the history exactly once.
-fn assert_all_reported(place: &Place, history: &[Revision]) {
+fn assert_all_reported(place: &Fixture, history: &[Revision]) {
     let reported = fs::read_to_string(place.temp.path().join("reported")).unwrap_or_default();
     for id in reported.lines().filter(|line| line.len() == 40) {
         assert_eq!(history.iter().filter(|revision| revision.id.as_str() == id).count(), 1, "{id}");
@@ -59,7 +59,7 @@ fn assert_all_reported(place: &Place, history: &[Revision]) {
 }
 
 /// Removes temporary folders like `doctor --fix` does, and asserts that none are left.
-fn assert_swept(place: &Place, library: &mut Library) {
+fn assert_swept(place: &Fixture, library: &mut Library) {
     for name in library.temporary_names().unwrap() {
         assert!(library.remove_leftover(&name).unwrap(), "{name}: {:?}", library.temporary_kind(&name));
     }
@@ -68,7 +68,7 @@ fn assert_swept(place: &Place, library: &mut Library) {
 
 #[test]
 fn reported_commits_survive_a_kill() {
-    let place = Place::new();
+    let place = Fixture::new();
     for number in 0..KILLS {
         let child = start(&place);
         if number % 2 == 0 {
@@ -94,7 +94,7 @@ fn reported_commits_survive_a_kill() {
 /// displaced folder.
 #[test]
 fn hand_edits_survive_a_kill() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &bundle("pdf", "0", &[("notes.md", "x")]));
     let mut written = Vec::new();
     for number in 0..KILLS {
@@ -115,7 +115,7 @@ fn hand_edits_survive_a_kill() {
         assert_swept(&place, &mut library);
     }
     let mut library = place.open();
-    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
     let history = library.revisions(&name("pdf"), usize::MAX).unwrap();
     let bundles: Vec<Bundle> = history.iter().map(|revision| library.bundle(&revision.id).unwrap()).collect();
     for (number, text) in written.iter().enumerate() {

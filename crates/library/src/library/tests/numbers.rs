@@ -6,19 +6,19 @@ use super::*;
 const MANY: usize = 70;
 
 /// Creates a library with [`MANY`] revisions of one skill and returns their ids.
-fn long_history() -> (Place, Vec<RevisionId>) {
-    let place = Place::new();
+fn long_history() -> (Fixture, Vec<RevisionId>) {
+    let place = Fixture::new();
     let mut library = place.open();
     let ids = (0..MANY).map(|n| put(&mut library, &bundle("pdf", &n.to_string(), &[])).revision.id).collect();
     (place, ids)
 }
 
-fn find(place: &Place, text: &str) -> Result<RevisionId, FindError> {
+fn find(place: &Fixture, text: &str) -> Result<RevisionId, FindError> {
     place.open().find(&name("pdf"), &text.parse().unwrap(), text).map(|revision| revision.id)
 }
 
 /// Looks up revisions by every kind of spec.
-fn assert_all_found(place: &Place, ids: &[RevisionId]) {
+fn assert_all_found(place: &Fixture, ids: &[RevisionId]) {
     for place_of in [0, 1, ids.len() / 2, ids.len() - 2, ids.len() - 1] {
         let id = &ids[place_of];
         let steps = format!("head~{}", ids.len() - 1 - place_of);

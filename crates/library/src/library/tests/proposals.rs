@@ -5,7 +5,8 @@ use crate::{
     events::EventStatus,
     proposal_id::ProposalId,
     proposals::{
-        Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFaultKind, ProposalState, changed_files,
+        Proposal, ProposalChange, ProposalDecision, ProposalEntry, ProposalFaultKind, ProposalState, StoredProposal,
+        changed_files,
     },
     revision::Acceptance,
 };
@@ -48,7 +49,7 @@ fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
         note: None,
         superseded_by: None,
         decided: None,
-        kept: Kept::default(),
+        kept: StoredProposal::default(),
     }
 }
 
@@ -67,7 +68,7 @@ fn read(library: &Library, name: &str) -> Proposal {
 
 fn decide(proposal: Proposal, state: ProposalState) -> Proposal {
     let by = Actor::new(ActorKind::Person, "ann");
-    let decided = Some(Decided { by, time: stamp().time, reason: None, revision: None });
+    let decided = Some(ProposalDecision { by, time: stamp().time, reason: None, revision: None });
     Proposal { state, decided, ..proposal }
 }
 
@@ -82,8 +83,8 @@ fn accept(library: &mut Library, proposal: Proposal) -> Result<Vec<Committed>, C
     library.commit_with(vec![commit], vec![change_of(accepted, EventStatus::Accepted)])
 }
 
-fn with_proposal() -> Place {
-    let place = Place::new();
+fn with_proposal() -> Fixture {
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
     let proposal = proposal(&library, "aaaaaa", &pdf("two"));
@@ -91,17 +92,17 @@ fn with_proposal() -> Place {
     place
 }
 
-fn journal(place: &Place) -> PathBuf {
+fn journal(place: &Fixture) -> PathBuf {
     place.own().join("journal")
 }
 
-fn reboot(place: &Place) {
+fn reboot(place: &Fixture) {
     let _absent = fs::remove_file(place.own().join("journal.applied"));
 }
 
 #[test]
 fn proposal_reads_back_with_any_files() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
     let more = [("a.bin", File { bytes: vec![0, 255].into(), executable: false }), ("run.sh", file("é\r\n", true))];
@@ -112,7 +113,7 @@ fn proposal_reads_back_with_any_files() {
     let written = proposal(&library, "aaaaaa", &candidate);
     propose(&mut library, written.clone()).unwrap();
     let found = read(&library, "aaaaaa");
-    assert_eq!(Proposal { kept: Kept::default(), ..found.clone() }, written);
+    assert_eq!(Proposal { kept: StoredProposal::default(), ..found.clone() }, written);
     let base = library.bundle(found.base.as_ref().unwrap()).unwrap();
     assert_eq!(found.candidate(&base, library.limits()), Ok(candidate));
     let text = fs::read_to_string(place.own().join("proposals/aaaaaa.json")).unwrap();
@@ -123,7 +124,7 @@ fn proposal_reads_back_with_any_files() {
 
 #[test]
 fn reported_proposal_survives_power_loss() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     let before = place.save();
     let mut library = place.open();
@@ -201,7 +202,7 @@ fn decided_proposal_never_reopens() {
         assert_eq!(read(&library, "aaaaaa").state, ProposalState::Accepted);
         assert!(library.open_proposals().unwrap().is_empty());
         assert_eq!(library.proposals().unwrap().len(), 1);
-        let stale = Proposal { kept: Kept::default(), ..read(&library, "aaaaaa") };
+        let stale = Proposal { kept: StoredProposal::default(), ..read(&library, "aaaaaa") };
         let again = Proposal { state: ProposalState::Pending, decided: None, ..stale };
         assert!(matches!(propose(&mut library, again), Err(CommitError::ProposalMoved { .. })));
     }
@@ -239,7 +240,7 @@ fn first_of_two_decisions_wins() {
 #[test]
 fn decisions_on_proposals_are_final() {
     use ProposalState::{Accepted, Expired, Pending, Quarantined, Rejected, Stale, Superseded};
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
     for (name, decision) in [("aaaaaa", Accepted), ("bbbbbb", Rejected), ("cccccc", Superseded), ("dddddd", Expired)] {
@@ -346,7 +347,7 @@ fn damaged_decision_keeps_proposal_open() {
             let (count, faults) = library.check_proposals().unwrap();
             let kinds: Vec<_> = faults.iter().map(|fault| &fault.kind).collect();
             assert_eq!((count, &kinds[..]), (2, &[&ProposalFaultKind::InDoubt][..]));
-            assert_eq!(library.mend_proposal(&faults[0], stamp().time).unwrap(), None, "both are left");
+            assert_eq!(library.repair_proposal(&faults[0], stamp().time).unwrap(), None, "both are left");
         }
         let mut library = place.open();
         accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
@@ -411,7 +412,7 @@ fn damaged_proposal_can_be_rejected() {
         let entry = library.proposal(&id(name)).unwrap().unwrap();
         let ProposalEntry::Damaged(mut damaged) = entry else { panic!("{name}") };
         let by = Actor::new(ActorKind::Person, "ann");
-        damaged.decided = Some(Decided { by, time: stamp().time, reason: None, revision: None });
+        damaged.decided = Some(ProposalDecision { by, time: stamp().time, reason: None, revision: None });
         let event = Event::proposal(&stamp(), "", "reject", EventStatus::Rejected, &damaged.id);
         library
             .commit_with(Vec::new(), vec![ProposalChange { entry: ProposalEntry::Damaged(damaged), event }])
@@ -456,7 +457,7 @@ fn first_proposal_format_is_read() {
 
 #[test]
 fn proposal_creates_no_skills_folder() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let proposal = proposal(&library, "aaaaaa", &pdf("one"));
     propose(&mut library, proposal).unwrap();

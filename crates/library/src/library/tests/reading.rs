@@ -5,7 +5,7 @@ use crate::{events::EventStatus, lock::LockError, revision::Origin};
 
 #[test]
 fn revision_keeps_bytes_and_modes() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let more = [
         ("scripts/run.sh", file("#!/bin/sh\necho ok\n", true)),
@@ -31,7 +31,7 @@ fn revision_keeps_bytes_and_modes() {
 
 #[test]
 fn line_endings_are_not_an_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one\ntwo", &[]));
     place.write("pdf/SKILL.md", &skill_md("pdf", "one\ntwo").replace('\n', "\r\n"));
@@ -40,7 +40,7 @@ fn line_endings_are_not_an_edit() {
 
 #[test]
 fn number_distance_and_prefix_find_revisions() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let ids: Vec<_> = (0..4).map(|n| put(&mut library, &bundle("pdf", &n.to_string(), &[])).revision.id).collect();
     let find = |text: &str| library.find(&name("pdf"), &text.parse().unwrap(), text).map(|revision| revision.id);
@@ -61,13 +61,13 @@ fn number_distance_and_prefix_find_revisions() {
 
 #[test]
 fn recreated_skill_keeps_its_history() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[]));
     let gone = library.commit(vec![tombstone(&name("pdf"), &first.revision)]).unwrap().remove(0);
     assert!(gone.revision.tombstone && place.names().is_empty() && library.skills().unwrap().is_empty());
     assert!(matches!(library.folder_state(&name("pdf")).unwrap(), FolderState::Absent));
-    assert!(!library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap().exists());
+    assert!(!library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap().exists());
     let back = put(&mut library, &bundle("pdf", "two", &[]));
     assert_eq!((back.revision.number, back.revision.parent), (3, Some(gone.revision.id)));
     assert_eq!(library.bundle(&first.revision.id).unwrap(), bundle("pdf", "one", &[]));
@@ -75,7 +75,7 @@ fn recreated_skill_keeps_its_history() {
 
 #[test]
 fn multi_skill_commit_is_atomic() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let old = put(&mut library, &bundle("pdf", "old", &[]));
     let (pdf, doc) = (name("pdf"), name("doc"));
@@ -96,7 +96,7 @@ fn multi_skill_commit_is_atomic() {
 
 #[test]
 fn duplicate_skill_in_commit_is_refused() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let skill = name("pdf");
     let twice = ["one", "two"].map(|body| change(&skill, None, &bundle("pdf", body, &[])));
@@ -107,7 +107,7 @@ fn duplicate_skill_in_commit_is_refused() {
 /// A commit without revisions is refused as well.
 #[test]
 fn captured_edit_cannot_become_head() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[])));
     let revisions = vec![NewRevision::new(captured, Action::External, stamp())];
@@ -118,7 +118,7 @@ fn captured_edit_cannot_become_head() {
 
 #[test]
 fn commit_metadata_reads_back() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let origin = Origin {
         kind: "registry".into(),
@@ -140,7 +140,7 @@ fn commit_metadata_reads_back() {
 
 #[test]
 fn state_change_is_logged_once() {
-    let place = Place::new();
+    let place = Fixture::new();
     let library = place.open();
     for _ in 0..2 {
         library.set_state(&name("pdf"), &stamp(), "disable", |state| state.enabled = false).unwrap();
@@ -155,7 +155,7 @@ fn state_change_is_logged_once() {
 
 #[test]
 fn first_event_format_is_read() {
-    let place = Place::new();
+    let place = Fixture::new();
     let library = place.open();
     library.record(&Event::refused(&stamp(), "pdf", "edit", "scan_blocked", "no")).unwrap();
     let fixture = concat!(
@@ -174,7 +174,7 @@ fn first_event_format_is_read() {
 
 #[test]
 fn open_reader_sees_first_commit() {
-    let place = Place::new();
+    let place = Fixture::new();
     let reader = place.open();
     assert!(reader.head(&name("pdf")).unwrap().is_none());
     put(&mut place.open(), &bundle("pdf", "x", &[]));
@@ -183,13 +183,13 @@ fn open_reader_sees_first_commit() {
 
 #[test]
 fn reading_creates_no_files() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     place.write("pdf/SKILL.md", &skill_md("pdf", "by hand"));
     let (mine, _) = hostile();
     place.write(&format!("bad/{mine}"), "x");
-    assert!(library.snapshot(&name("pdf"), &stamp(), TakeOver::Pretend).unwrap().exists());
-    assert!(library.snapshot(&name("bad"), &stamp(), TakeOver::Commit).is_err());
+    assert!(library.snapshot(&name("pdf"), &stamp(), HandEditMode::DryRun).unwrap().exists());
+    assert!(library.snapshot(&name("bad"), &stamp(), HandEditMode::Commit).is_err());
     assert!(!library.has_pending_operations().unwrap() && library.temporary_names().unwrap().is_empty());
     assert_eq!(library.folders().unwrap(), ["bad", "pdf"]);
     assert!(!place.home().exists());
@@ -197,7 +197,7 @@ fn reading_creates_no_files() {
 
 #[test]
 fn unwritable_library_creates_no_home() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     fs::write(place.skills(), "a file").unwrap();
     let commit = change(&name("pdf"), None, &bundle("pdf", "x", &[]));
@@ -213,18 +213,18 @@ fn foreign_library_or_home_is_refused() {
         return;
     }
     let nobody = rustix::fs::Uid::from_raw(65534);
-    let place = Place::new();
+    let place = Fixture::new();
     fs::create_dir(place.skills()).unwrap();
     rustix::fs::chown(place.skills(), Some(nobody), None).unwrap();
-    assert!(matches!(place.try_open(), Err(LibraryError::Place(PlaceError::Foreign { owner: 65534, .. }))));
+    assert!(matches!(place.try_open(), Err(LibraryError::Place(PathAccessError::Foreign { owner: 65534, .. }))));
     fs::create_dir(place.home()).unwrap();
     rustix::fs::chown(place.home(), Some(nobody), None).unwrap();
-    assert!(matches!(Home::at(place.home()), Err(PlaceError::Foreign { owner: 65534, .. })));
+    assert!(matches!(Home::at(place.home()), Err(PathAccessError::Foreign { owner: 65534, .. })));
 }
 
 #[test]
 fn locked_library_can_be_read() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let own = open_dir(&place.own()).unwrap().unwrap();
     let _held = LibraryLock::acquire(&own, Duration::ZERO).unwrap();
@@ -234,7 +234,7 @@ fn locked_library_can_be_read() {
 
 #[test]
 fn path_spellings_share_one_home() {
-    let place = Place::new();
+    let place = Fixture::new();
     let real = fs::canonicalize(place.temp.path()).unwrap();
     let home = Home::at(place.home()).unwrap();
     let open = |path: &Path| Library::open(path, Scope::User, &home, "git").unwrap().own_path().to_owned();
@@ -249,7 +249,7 @@ fn path_spellings_share_one_home() {
 
 #[test]
 fn unknown_storage_kind_is_refused() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let opened = Library::open(&place.skills(), Scope::User, &Home::at(place.home()).unwrap(), "sqlite");
     assert!(matches!(opened.err(), Some(LibraryError::Storage(StorageError::UnknownKind(kind))) if kind == "sqlite"));
@@ -257,7 +257,7 @@ fn unknown_storage_kind_is_refused() {
 
 #[test]
 fn file_history_is_newest_first() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     for more in [&[("references/a.md", "1")][..], &[], &[("references/a.md", "2")]] {
         put(&mut library, &bundle("pdf", "x", more));
@@ -275,7 +275,7 @@ fn file_history_is_newest_first() {
 
 #[test]
 fn unjudged_revision_is_not_written() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let settings = scan::JudgeSettings {
         command: Vec::new(),

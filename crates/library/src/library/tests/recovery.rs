@@ -6,18 +6,18 @@ fn pdf(body: &str) -> Bundle {
     bundle("pdf", body, &[("notes.md", body)])
 }
 
-fn journal(place: &Place) -> PathBuf {
+fn journal(place: &Fixture) -> PathBuf {
     place.own().join("journal")
 }
 
 /// Removes the note of applied journal records, which a reboot invalidates.
-fn reboot(place: &Place) {
+fn reboot(place: &Fixture) {
     let _absent = fs::remove_file(place.own().join("journal.applied"));
 }
 
 /// Creates a library with `before`, in which `then` reached the journal but was not applied.
-fn killed_after_journal(before: &[&str], then: &[&str]) -> Place {
-    let place = Place::new();
+fn killed_after_journal(before: &[&str], then: &[&str]) -> Fixture {
+    let place = Fixture::new();
     before.iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let saved = place.save();
     then.iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
@@ -28,7 +28,7 @@ fn killed_after_journal(before: &[&str], then: &[&str]) -> Place {
     place
 }
 
-fn assert_whole(place: &Place, bodies: &[&str]) {
+fn assert_whole(place: &Fixture, bodies: &[&str]) {
     let library = place.open();
     assert!(is_clean(&library, "pdf"), "{:?}", library.folder_state(&name("pdf")));
     let revisions = library.revisions(&name("pdf"), usize::MAX).unwrap();
@@ -76,7 +76,7 @@ fn edit_after_kill_is_not_overwritten() {
         }
         let mut library = place.open();
         assert_eq!(place.read("pdf/notes.md"), "mine");
-        let taken = library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+        let taken = library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
         assert_eq!((taken.base.unwrap().number, place.read("pdf/notes.md").as_str()), (3, "mine"));
     }
 }
@@ -86,7 +86,7 @@ fn edit_after_kill_is_not_overwritten() {
 #[test]
 fn hand_truncated_file_is_kept() {
     for settles in [false, true] {
-        let place = Place::new();
+        let place = Fixture::new();
         let mut library = place.open();
         put(&mut library, &pdf("one"));
         if settles {
@@ -105,7 +105,7 @@ fn hand_truncated_file_is_kept() {
 
 #[test]
 fn journaled_deletion_survives_a_kill() {
-    let place = Place::new();
+    let place = Fixture::new();
     let head = put(&mut place.open(), &pdf("one")).revision;
     let saved = place.save();
     place.open().commit(vec![tombstone(&name("pdf"), &head)]).unwrap();
@@ -117,7 +117,7 @@ fn journaled_deletion_survives_a_kill() {
 
 #[test]
 fn power_loss_damage_is_repaired() {
-    let place = Place::new();
+    let place = Fixture::new();
     ["one", "two", "three"].iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let git = place.own().join("history.git");
     for folder in fs::read_dir(git.join("objects")).unwrap().map(|entry| entry.unwrap()) {
@@ -172,7 +172,7 @@ fn journal_damage_is_refused_not_cut() {
 #[test]
 fn next_open_completes_pending_work() {
     for broken in ["events.jsonl", "history.git/refs/skills/pdf.lock"] {
-        let place = Place::new();
+        let place = Fixture::new();
         let mut library = place.open();
         put(&mut library, &pdf("one"));
         let base = library.head(&name("pdf")).unwrap().unwrap().id;
@@ -191,7 +191,7 @@ fn next_open_completes_pending_work() {
 
 #[test]
 fn failed_journal_write_changes_nothing() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
     let base = library.head(&name("pdf")).unwrap().unwrap().id;
@@ -206,7 +206,7 @@ fn failed_journal_write_changes_nothing() {
 
 #[test]
 fn checkpoint_stays_readable_to_git() {
-    let place = Place::new();
+    let place = Fixture::new();
     let bodies = ["one", "two", "three", "four"];
     for (number, body) in bodies.iter().enumerate() {
         let mut library = place.open();
@@ -232,7 +232,7 @@ fn checkpoint_stays_readable_to_git() {
 
 #[test]
 fn large_journal_triggers_a_checkpoint() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let noise = |seed: u8| {
         let mut bytes = vec![0; 900_000];
@@ -250,7 +250,7 @@ fn large_journal_triggers_a_checkpoint() {
 
 #[test]
 fn large_files_bypass_the_journal() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let file = File { bytes: vec![0; 3_000_000].into(), executable: false };
     let path = SkillPath::parse("assets/noise.bin").unwrap();
@@ -268,7 +268,7 @@ fn large_files_bypass_the_journal() {
 
 #[test]
 fn interrupted_checkpoint_is_applied_again() {
-    let place = Place::new();
+    let place = Fixture::new();
     ["one", "two"].iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let journaled = fs::read(journal(&place)).unwrap();
     place.open().checkpoint(&ensure_dir(&place.own()).unwrap()).unwrap();
@@ -280,7 +280,7 @@ fn interrupted_checkpoint_is_applied_again() {
 
 #[test]
 fn packed_references_are_read_and_moved() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     place.git(&["pack-refs", "--all"]);
     put(&mut place.open(), &pdf("two"));
@@ -291,7 +291,7 @@ fn packed_references_are_read_and_moved() {
 
 #[test]
 fn broken_repository_counts_as_damage() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     fs::remove_file(place.own().join("history.git/HEAD")).unwrap();
     assert!(matches!(place.try_open(), Err(LibraryError::Storage(_))));

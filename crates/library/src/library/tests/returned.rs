@@ -10,8 +10,8 @@ fn person() -> Stamp {
 }
 
 /// Creates a skill with these revisions.
-fn skill_with(bodies: &[&str]) -> (Place, Library) {
-    let place = Place::new();
+fn skill_with(bodies: &[&str]) -> (Fixture, Library) {
+    let place = Fixture::new();
     let mut library = place.open();
     for body in bodies {
         put(&mut library, &bundle("pdf", body, &[]));
@@ -19,8 +19,8 @@ fn skill_with(bodies: &[&str]) -> (Place, Library) {
     (place, library)
 }
 
-fn glance(library: &Library) -> Glance {
-    library.glances(Closeness::Signatures).unwrap().remove(0)
+fn glance(library: &Library) -> SkillSummary {
+    library.summaries(ChangeDetection::Signatures).unwrap().remove(0)
 }
 
 #[test]
@@ -33,9 +33,9 @@ fn earlier_content_maps_to_its_revision() {
         assert_eq!(revision.id, second.id);
         assert_eq!(library.revision_in_folder(&name("pdf")).unwrap().unwrap().id, second.id);
         let glance = glance(&library);
-        assert_eq!((glance.standing, glance.edit.unwrap().at.unwrap().id), (Standing::Earlier, second.id.clone()));
+        assert_eq!((glance.standing, glance.edit.unwrap().at.unwrap().id), (FolderStatus::Earlier, second.id.clone()));
     }
-    let taken = library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    let taken = library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
     let head = taken.base.unwrap();
     assert_eq!((head.number, head.digest), (4, second.digest), "the bytes are those of the revision");
     assert_eq!(head.stamp.reason.as_deref(), Some("returned to revision 2"));
@@ -48,13 +48,13 @@ fn earlier_content_maps_to_its_revision() {
 fn previous_content_looks_through_returns() {
     let (place, mut library) = skill_with(&["one", "two", "three"]);
     place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
-    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
     put(&mut library, &bundle("pdf", "four", &[]));
     let head = library.head(&name("pdf")).unwrap().unwrap();
     assert_eq!((head.number, library.previous_content(&name("pdf"), &head).unwrap().unwrap().number), (5, 2));
     place.write("pdf/SKILL.md", &skill_md("pdf", "returned to revision 9"));
     let stamp = Stamp { reason: Some("returned to revision 1".to_owned()), ..person() };
-    let edit = library.snapshot(&name("pdf"), &stamp, TakeOver::Record).unwrap().base.unwrap();
+    let edit = library.snapshot(&name("pdf"), &stamp, HandEditMode::Record).unwrap().base.unwrap();
     assert_eq!(library.returned_to(&name("pdf"), &edit).unwrap(), None, "a reason alone makes no return");
 }
 
@@ -92,7 +92,7 @@ impl EditRules for Counting {
     }
 }
 
-fn open_with(place: &Place, count: &'static AtomicUsize, word: &'static str) -> Library {
+fn open_with(place: &Fixture, count: &'static AtomicUsize, word: &'static str) -> Library {
     let home = Home::at(place.home()).unwrap().with_edit_policy(EditPolicy::new(Counting(count, word)));
     Library::open(&place.skills(), Scope::Project, &home, "git").unwrap()
 }
@@ -114,7 +114,7 @@ fn one_edit_is_judged_once() {
     assert_eq!(ASKED.swap(0, Ordering::Relaxed), 1, "other content");
     place.write("pdf/SKILL.md", &skill_md("pdf", "one"));
     let clean = glance(&open_with(&place, &ASKED, "two"));
-    assert_eq!((clean.standing, clean.edit, ASKED.load(Ordering::Relaxed)), (Standing::Clean, None, 0));
+    assert_eq!((clean.standing, clean.edit, ASKED.load(Ordering::Relaxed)), (FolderStatus::Clean, None, 0));
 }
 
 #[test]
@@ -123,11 +123,11 @@ fn only_people_record_held_edits() {
     let (place, _) = skill_with(&["one"]);
     let mut library = open_with(&place, &ASKED, "two");
     place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
-    let refused = library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit);
+    let refused = library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit);
     assert!(matches!(refused, Err(SnapshotError::EditHeld { .. })), "{refused:?}");
     let files = library.folder_files(&name("pdf")).unwrap().unwrap();
     assert_eq!((files.files, files.held.is_some()), (bundle("pdf", "one", &[]), true));
-    let recorded = library.snapshot(&name("pdf"), &person(), TakeOver::Record).unwrap();
+    let recorded = library.snapshot(&name("pdf"), &person(), HandEditMode::Record).unwrap();
     assert_eq!(recorded.base.unwrap().stamp.actor, Actor::new(ActorKind::External, "person:ann"));
 }
 

@@ -40,22 +40,22 @@ fn commit(library: &mut Library, revisions: Vec<NewRevision>) {
     library.commit(vec![Commit { skill: name("pdf"), base, revisions }]).unwrap();
 }
 
-fn long_history() -> Place {
-    let place = Place::new();
+fn long_history() -> Fixture {
+    let place = Fixture::new();
     commit(&mut place.open(), (1..=MANY).map(revision).collect());
     place
 }
 
-fn listed(place: &Place, limit: usize) -> Vec<Revision> {
+fn listed(place: &Fixture, limit: usize) -> Vec<Revision> {
     place.open().revisions(&name("pdf"), limit).unwrap()
 }
 
 /// Reads the revisions from the history itself, without the cache.
-fn walked(place: &Place) -> Vec<Revision> {
+fn walked(place: &Fixture) -> Vec<Revision> {
     place.open().walk(&name("pdf")).collect::<Result<_, _>>().unwrap()
 }
 
-fn file_of(place: &Place) -> PathBuf {
+fn file_of(place: &Fixture) -> PathBuf {
     place.own().join("revisions/pdf")
 }
 
@@ -120,7 +120,7 @@ fn mismatched_cache_is_ignored() {
     assert_ne!(all[0].id, old[4].id);
     assert_eq!(listed(&place, usize::MAX), all, "other revisions of the same numbers");
 
-    let other = Place::new();
+    let other = Fixture::new();
     commit(&mut other.open(), (2..=MANY + 1).map(revision).collect());
     listed(&other, usize::MAX);
     fs::copy(file_of(&other), file_of(&place)).unwrap();

@@ -21,13 +21,13 @@ fn name_of_the_dead() -> String {
 
 /// Commits `pdf` with this body up to the point at which a process dies while it checks the displaced folder. Returns
 /// the name of that folder.
-fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String {
+fn dies_after_the_swap(place: &Fixture, body: &str, edit: impl FnOnce()) -> String {
     let staged = dies_before_the_swap(place, body, edit);
     checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()
 }
 
 /// Commits up to the point at which a process dies right after the record was synced.
-fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> checkout::Staged {
+fn dies_before_the_swap(place: &Fixture, body: &str, edit: impl FnOnce()) -> checkout::Staged {
     let mut library = place.open();
     let base = library.head(&name("pdf")).unwrap().map(|head| head.id);
     let commit = change(&name("pdf"), base, &pdf(body));
@@ -35,13 +35,13 @@ fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> check
     let follow = vec![library.stage(&root, &commit).unwrap()];
     let own = ensure_dir(&place.own()).unwrap();
     let mut journal = library.journal(&own).unwrap();
-    library.commit_locked(&own, &mut journal, commit.into(), &follow).unwrap();
+    library.commit_under_lock(&own, &mut journal, commit.into(), &follow).unwrap();
     edit();
-    let Some(commit::Follow::Swap(staged)) = follow.into_iter().next() else { panic!() };
+    let Some(commit::CheckoutPlan::Swap(staged)) = follow.into_iter().next() else { panic!() };
     staged
 }
 
-fn age(place: &Place, name: &str) {
+fn age(place: &Fixture, name: &str) {
     let folder = fs::File::open(place.skills().join(name)).unwrap();
     folder.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
 }
@@ -49,7 +49,7 @@ fn age(place: &Place, name: &str) {
 #[test]
 fn displaced_hand_edit_becomes_revision() {
     for reboots in [false, true] {
-        let place = Place::new();
+        let place = Fixture::new();
         put(&mut place.open(), &pdf("one"));
         dies_after_the_swap(&place, "two", || place.write("pdf/notes.md", "by hand"));
         if reboots {
@@ -68,7 +68,7 @@ fn displaced_hand_edit_becomes_revision() {
 
 #[test]
 fn displaced_edit_never_replaces_later_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || place.write("pdf/notes.md", "by hand"));
     place.write("pdf/notes.md", "later");
@@ -80,7 +80,7 @@ fn displaced_edit_never_replaces_later_edit() {
 
 #[test]
 fn unreadable_displaced_folder_is_kept() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     let link = place.skills().join("pdf/link");
     let name = dies_after_the_swap(&place, "two", || std::os::unix::fs::symlink("/etc/passwd", link).unwrap());
@@ -98,7 +98,7 @@ fn unreadable_displaced_folder_is_kept() {
 #[test]
 fn displaced_former_state_is_removed() {
     for (half, edited) in [(false, false), (true, false), (false, true), (true, true)] {
-        let place = Place::new();
+        let place = Fixture::new();
         put(&mut place.open(), &pdf("one"));
         let edit = || {
             if edited {
@@ -128,7 +128,7 @@ fn displaced_former_state_is_removed() {
 
 #[test]
 fn displaced_tool_files_return_to_skill() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || place.write("pdf/.git/HEAD", "ref: refs/heads/main"));
     drop(place.open());
@@ -138,7 +138,7 @@ fn displaced_tool_files_return_to_skill() {
 #[test]
 fn killed_recovery_loses_no_edit() {
     for (text, revisions) in [("by hand", 4), ("tw", 2), ("two", 2)] {
-        let place = Place::new();
+        let place = Fixture::new();
         put(&mut place.open(), &pdf("one"));
         dies_after_the_swap(&place, "two", || {});
         place.write(&format!("{}/notes.md", temporary_name_again("pdf")), text);
@@ -150,7 +150,7 @@ fn killed_recovery_loses_no_edit() {
 
 #[test]
 fn staged_folder_is_not_an_edit() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     let dead = name_of_the_dead();
     place.write(&format!("{dead}/SKILL.md"), &skill_md("pdf", "never committed"));
@@ -164,7 +164,7 @@ fn staged_folder_is_not_an_edit() {
 
 #[test]
 fn commit_removes_only_old_leftovers() {
-    let place = Place::new();
+    let place = Fixture::new();
     let mut library = place.open();
     let (dead, alive) = (name_of_the_dead(), checkout::temporary_name());
     let elsewhere = ".skillhub-999999999.00000000-0-0123abcd".to_owned();
@@ -196,7 +196,7 @@ fn commit_removes_only_old_leftovers() {
 
 #[test]
 fn displaced_deletion_becomes_revision() {
-    let place = Place::new();
+    let place = Fixture::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || fs::remove_file(place.skills().join("pdf/notes.md")).unwrap());
     let library = place.open();
@@ -211,7 +211,7 @@ fn half_moved_folder_is_recovered() {
     for (moved, reboots, edits) in
         (0..8).flat_map(|moved| [(moved, false, false), (moved, true, false), (moved, false, true)])
     {
-        let place = Place::new();
+        let place = Fixture::new();
         put(&mut place.open(), &pdf("one"));
         place.write("pdf/.git/HEAD", "ref: refs/heads/main");
         let edit = || {

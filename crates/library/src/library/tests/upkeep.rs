@@ -10,21 +10,21 @@ fn time() -> Timestamp {
     stamp().time
 }
 
-fn journal(place: &Place) -> PathBuf {
+fn journal(place: &Fixture) -> PathBuf {
     place.own().join("journal")
 }
 
-fn inspect(place: &Place) -> Library {
+fn inspect(place: &Fixture) -> Library {
     Library::inspect(&place.skills(), Scope::Project, &Home::at(place.home()).unwrap(), "git").unwrap()
 }
 
 /// Removes the note of applied journal records, which a reboot invalidates.
-fn reboot(place: &Place) {
+fn reboot(place: &Fixture) {
     let _absent = fs::remove_file(place.own().join("journal.applied"));
 }
 
 /// Returns the byte range of each record in the journal.
-fn records(place: &Place) -> Vec<std::ops::Range<u64>> {
+fn records(place: &Fixture) -> Vec<std::ops::Range<u64>> {
     let own = ensure_dir(&place.own()).unwrap();
     let pieces = Journal::open(&own).unwrap().pieces().unwrap();
     pieces
@@ -47,7 +47,7 @@ fn numbers(library: &Library, skill: &str) -> Vec<u64> {
 }
 
 /// Deletes all loose objects and references of the history, like a power loss before they were synced.
-fn lose_objects(place: &Place) {
+fn lose_objects(place: &Fixture) {
     for folder in fs::read_dir(place.own().join("history.git/objects")).unwrap().map(Result::unwrap) {
         if folder.file_name().len() == 2 {
             fs::remove_dir_all(folder.path()).unwrap();
@@ -58,8 +58,8 @@ fn lose_objects(place: &Place) {
 }
 
 /// Creates a library with revisions one, two, three of `pdf`, and one of `other` in between, all in the journal.
-fn four_records() -> Place {
-    let place = Place::new();
+fn four_records() -> Fixture {
+    let place = Fixture::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
     put(&mut library, &pdf("two"));
@@ -85,10 +85,10 @@ fn journal_repair_keeps_the_history() {
             }
             let mut library = inspect(&place);
             assert!(matches!(library.journal_state().unwrap(), JournalState::Damaged(_)), "{damaged}");
-            let mend = library.mend_journal(time()).unwrap();
+            let mend = library.repair_journal(time()).unwrap();
             assert_eq!(mend.saved, 3, "{mend:?}");
-            assert!(matches!(mend.lost[0], Lost::Bytes(_)));
-            assert!(mend.lost.iter().all(|lost| !matches!(lost, Lost::Operation { .. })), "{:?}", mend.lost);
+            assert!(matches!(mend.lost[0], LostPart::Bytes(_)));
+            assert!(mend.lost.iter().all(|lost| !matches!(lost, LostPart::Operation { .. })), "{:?}", mend.lost);
             assert_eq!(fs::read(place.own().join(&mend.kept_as)).unwrap().len(), before.len());
             let library = place.open();
             assert_eq!((numbers(&library, "pdf"), numbers(&library, "other")), (vec![1, 2, 3], vec![1]));
@@ -109,14 +109,16 @@ fn journal_repair_names_lost_operations() {
     reboot(&place);
     let folder = place.read("pdf/SKILL.md");
     let mut library = inspect(&place);
-    let mend = library.mend_journal(time()).unwrap();
+    let mend = library.repair_journal(time()).unwrap();
     assert_eq!(mend.saved, 2, "{mend:?}");
-    let lost: Vec<_> = mend.lost.iter().filter(|lost| matches!(lost, Lost::Operation { .. })).collect();
-    assert!(matches!(lost[..], [Lost::Operation { skill, what, .. }] if skill == "pdf" && what.contains("edit by")));
+    let lost: Vec<_> = mend.lost.iter().filter(|lost| matches!(lost, LostPart::Operation { .. })).collect();
+    assert!(
+        matches!(lost[..], [LostPart::Operation { skill, what, .. }] if skill == "pdf" && what.contains("edit by"))
+    );
     let mut library = place.open();
     assert_eq!((numbers(&library, "pdf"), numbers(&library, "other")), (vec![1], vec![1]));
     assert_eq!(place.read("pdf/SKILL.md"), folder, "the folder still has what the history lost");
-    library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
+    library.snapshot(&name("pdf"), &stamp(), HandEditMode::Commit).unwrap();
     let head = library.head(&name("pdf")).unwrap().unwrap();
     assert_eq!((head.number, library.bundle(&head.id).unwrap()), (2, pdf("three")));
 }
@@ -127,7 +129,7 @@ fn interrupted_repair_can_be_repeated() {
     flip(&journal(&place), records(&place)[1].start + 60);
     reboot(&place);
     let saved = place.save();
-    inspect(&place).mend_journal(time()).unwrap();
+    inspect(&place).repair_journal(time()).unwrap();
     let mended = fs::read(journal(&place)).unwrap();
     // Stopped after the copy, and after the journal was replaced but not applied.
     for replaced in [false, true] {
@@ -136,7 +138,7 @@ fn interrupted_repair_can_be_repeated() {
         if replaced {
             fs::write(journal(&place), &mended).unwrap();
         } else {
-            let mend = inspect(&place).mend_journal(time()).unwrap();
+            let mend = inspect(&place).repair_journal(time()).unwrap();
             assert_eq!(mend.kept_as, "journal.damaged-20231114T221320Z-2", "an older copy stays");
         }
         let library = place.open();
@@ -182,7 +184,7 @@ fn damaged_objects_are_found_and_repaired() {
             library.checkpoint(&ensure_dir(&place.own()).unwrap()).ok();
             fs::write(journal(&place), "").unwrap();
         }
-        library.mend_objects(&objects).unwrap();
+        library.repair_objects(&objects).unwrap();
         assert!(inspect(&place).check_history(&mut || {}).unwrap().is_empty(), "{what}");
         place.git(&["fsck", "--strict", "--no-dangling"]);
     }
@@ -206,7 +208,7 @@ fn object_with_wrong_hash_is_found() {
     assert!(!faults.is_empty() && format!("{faults:?}").contains("different from its id"), "{faults:?}");
 }
 
-fn kind_of(place: &Place, object: &Path) -> String {
+fn kind_of(place: &Fixture, object: &Path) -> String {
     let folder = object.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let id = format!("{folder}{}", object.file_name().unwrap().to_str().unwrap());
     place.git(&["cat-file", "-t", &id]).trim().to_owned()
@@ -225,7 +227,7 @@ fn broken_head_is_restored_from_log() {
         let faults = library.check_history(&mut || {}).unwrap();
         let [HistoryFault::Head(head)] = &faults[..] else { panic!("{damage:?}: {faults:?}") };
         assert!(head.is_newest && head.skill.as_str() == "pdf", "{head:?}");
-        library.mend_head(head).unwrap();
+        library.repair_head(head).unwrap();
         let library = place.open();
         assert_eq!(numbers(&library, "pdf"), [1, 2, 3]);
         assert!(is_clean(&library, "pdf") && inspect(&place).check_history(&mut || {}).unwrap().is_empty());
@@ -249,14 +251,14 @@ fn lost_pack_index_is_rebuilt() {
     assert!(pack.exists());
     let faults = inspect(&place).check_history(&mut || {}).unwrap();
     let HistoryFault::Pack(name) = &faults[0] else { panic!("{faults:?}") };
-    inspect(&place).mend_pack(name).unwrap();
+    inspect(&place).repair_pack(name).unwrap();
     assert!(inspect(&place).check_history(&mut || {}).unwrap().is_empty());
     assert_eq!(numbers(&place.open(), "pdf"), [1, 2, 3]);
     place.git(&["fsck", "--strict", "--no-dangling"]);
     fs::remove_file(of("idx")).unwrap();
     flip(&of("pack"), 100);
     let HistoryFault::Pack(name) = &inspect(&place).check_history(&mut || {}).unwrap()[0] else { panic!() };
-    assert!(inspect(&place).mend_pack(name).is_err(), "one that is not whole stays as it is");
+    assert!(inspect(&place).repair_pack(name).is_err(), "one that is not whole stays as it is");
     assert!(of("pack").exists());
 }
 
@@ -269,7 +271,7 @@ fn bad_event_lines_are_kept_aside() {
     let bad = format!("{}\nnot json\n{}\n\u{0}\n{}\n{}", lines[0], lines[1], lines[2], lines[3]);
     fs::write(&log, &bad).unwrap();
     let library = inspect(&place);
-    let mend = library.mend_events(time()).unwrap();
+    let mend = library.repair_events(time()).unwrap();
     assert_eq!(mend.dropped, 2);
     assert_eq!(fs::read_to_string(place.own().join(&mend.kept_as)).unwrap(), bad);
     let (events, unreadable) = library.events().unwrap();
@@ -288,18 +290,18 @@ fn damaged_state_disables_unknown_skills() {
     let text = fs::read_to_string(&file).unwrap() + "[skills.oth";
     fs::write(&file, &text).unwrap();
     assert!(library.state().is_err());
-    let mend = library.mend_state(time()).unwrap();
+    let mend = library.repair_state(time()).unwrap();
     assert_eq!((mend.closed, mend.dropped.len()), (vec!["other".to_owned()], 1));
     assert_eq!(fs::read_to_string(place.own().join(mend.kept_as.unwrap())).unwrap(), text);
     let state = library.state().unwrap();
     assert!(state.of(&name("pdf")).pinned && state.of(&name("pdf")).enabled);
     assert!(state.of(&name("other")).pinned && !state.of(&name("other")).enabled);
     fs::write(&file, "format = 9\n").unwrap();
-    assert!(library.mend_state(time()).is_err(), "what a later version wrote is not damage");
+    assert!(library.repair_state(time()).is_err(), "what a later version wrote is not damage");
 }
 
 /// Changes settings of two skills and returns the resulting state.
-fn with_a_state() -> (Place, State) {
+fn with_a_state() -> (Fixture, State) {
     let place = four_records();
     let library = place.open();
     let placed = vec![PathBuf::from("/agent/skills/pdf")];
@@ -321,8 +323,8 @@ fn lost_state_is_restored_from_log() {
         assert!(matches!(gone, Err(LibraryError::State(crate::state::StateError::Gone))), "{gone:?}");
     }
     assert!(library.set_state(&name("pdf"), &stamp(), "unpin", |state| state.pinned = false).is_err());
-    let mend = library.mend_state(time()).unwrap();
-    assert_eq!(mend, StateMend { kept_as: None, dropped: Vec::new(), closed: Vec::new(), unknown: Vec::new() });
+    let mend = library.repair_state(time()).unwrap();
+    assert_eq!(mend, StateRepair { kept_as: None, dropped: Vec::new(), closed: Vec::new(), unknown: Vec::new() });
     assert_eq!(library.state().unwrap(), before);
 }
 
@@ -340,14 +342,14 @@ fn loss_of_older_state_is_noticed() {
     fs::write(&log, lines.collect::<String>()).unwrap();
     let library = inspect(&place);
     assert!(library.state().is_err());
-    let mend = library.mend_state(time()).unwrap();
+    let mend = library.repair_state(time()).unwrap();
     assert_eq!((mend.closed, mend.unknown), (Vec::new(), vec!["pdf".to_owned()]));
     let state = library.state().unwrap();
     assert!(state.of(&name("pdf")).pinned && state.of(&name("other")) == before.of(&name("other")));
 }
 
 /// Moves lines of the log to rotated files of the given lengths. The rest stays in the active log.
-fn put_lines_aside(place: &Place, parts: &[usize]) {
+fn put_lines_aside(place: &Fixture, parts: &[usize]) {
     let log = place.own().join("events.jsonl");
     let text = fs::read_to_string(&log).unwrap();
     let mut lines = text.split_inclusive('\n');
@@ -379,7 +381,7 @@ fn missing_log_part_disables_every_skill() {
         assert_eq!(library.events().unwrap().0.pop().unwrap().status, EventStatus::Set);
         let before = library.state().unwrap();
         fs::remove_file(place.own().join("state.toml")).unwrap();
-        let closed = library.mend_state(time()).unwrap().closed;
+        let closed = library.repair_state(time()).unwrap().closed;
         let state = library.state().unwrap();
         if lost.is_none() {
             assert_eq!((closed, state), (Vec::new(), before));
@@ -398,9 +400,9 @@ fn damaged_log_disables_every_skill() {
         fs::write(place.own().join("events.jsonl"), damage).unwrap();
         let library = inspect(&place);
         if mended {
-            library.mend_events(time()).unwrap();
+            library.repair_events(time()).unwrap();
         }
-        assert_eq!(library.mend_state(time()).unwrap().closed, ["other", "pdf"]);
+        assert_eq!(library.repair_state(time()).unwrap().closed, ["other", "pdf"]);
         let state = library.state().unwrap();
         assert!(["pdf", "other"].iter().all(|skill| state.of(&name(skill)).pinned && !state.of(&name(skill)).enabled));
     }
@@ -416,13 +418,13 @@ fn note_identifies_the_library() {
     assert_eq!(library.note().unwrap(), LibraryNote::Other("/elsewhere".to_owned()));
     fs::write(&file, "").unwrap();
     assert!(matches!(library.note().unwrap(), LibraryNote::Damaged(_)));
-    assert!(library.mend_note(time()).unwrap().is_some_and(|kept| place.own().join(kept).exists()));
+    assert!(library.repair_library_toml(time()).unwrap().is_some_and(|kept| place.own().join(kept).exists()));
     assert_eq!(library.note().unwrap(), LibraryNote::Ours);
 }
 
 #[test]
 fn inspection_creates_no_files() {
-    let place = Place::new();
+    let place = Fixture::new();
     let library = inspect(&place);
     assert_eq!(library.journal_state().unwrap(), JournalState::Sound);
     assert!(library.check_history(&mut || {}).unwrap().is_empty());
@@ -448,7 +450,7 @@ fn log_repair_loses_no_concurrent_line() {
             });
         }
         for _ in 0..15 {
-            library.mend_events(time()).unwrap();
+            library.repair_events(time()).unwrap();
         }
     });
     let (events, unreadable) = library.events().unwrap();

@@ -30,7 +30,7 @@ pub enum LibraryNote {
 
 /// Result of repairing the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventsMend {
+pub struct EventsRepair {
     /// Names of the copies: the previous log, and rotated files that cannot be unpacked. Separated by commas.
     pub kept_as: String,
     /// Number of unreadable lines and files, which are now only in the copies.
@@ -38,7 +38,7 @@ pub struct EventsMend {
 }
 
 #[derive(Deserialize)]
-struct Note {
+struct LibraryToml {
     format: u32,
     path: String,
 }
@@ -55,7 +55,7 @@ impl Library {
             return Ok(if is_empty { LibraryNote::Absent } else { LibraryNote::Damaged("it is missing".to_owned()) });
         };
         let read = String::from_utf8(bytes).map_err(|error| error.to_string());
-        let note = read.and_then(|text| from_toml::<Note>(&text));
+        let note = read.and_then(|text| from_toml::<LibraryToml>(&text));
         Ok(match note {
             Ok(note) if note.format != 1 => LibraryNote::Damaged(format!("its format {} is unknown", note.format)),
             Ok(note) if note.path == self.path().display().to_string() => LibraryNote::Ours,
@@ -68,7 +68,7 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
-    pub fn mend_note(&self, time: Timestamp) -> Result<Option<String>, LibraryError> {
+    pub fn repair_library_toml(&self, time: Timestamp) -> Result<Option<String>, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let kept = match own.symlink_metadata(NOTE) {
@@ -86,10 +86,10 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
-    pub fn mend_events(&self, time: Timestamp) -> Result<EventsMend, LibraryError> {
+    pub fn repair_events(&self, time: Timestamp) -> Result<EventsRepair, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        let mend = || -> std::io::Result<EventsMend> {
+        let mend = || -> std::io::Result<EventsRepair> {
             let busy =
                 || std::io::Error::new(std::io::ErrorKind::ResourceBusy, "another process is using the event log");
             let _nobody_writes = events::alone(&own)?.ok_or_else(busy)?;
@@ -104,7 +104,7 @@ impl Library {
                 kept_as.push(super::keep_copy(&own, EVENTS, time)?);
                 dropped += events::drop_bad_lines(&own)?;
             }
-            Ok(EventsMend { kept_as: kept_as.join(", "), dropped })
+            Ok(EventsRepair { kept_as: kept_as.join(", "), dropped })
         };
         mend().map_err(self.own_io())
     }

@@ -11,14 +11,14 @@ use crate::{
     journal::Piece,
     lock::LibraryLock,
     revision::RevisionId,
-    storage::{Checked, Damage, HeadChange, Object, StorageError},
+    storage::{Checked, DamagedRevision, HeadChange, Object, StorageError},
 };
 
 /// One damaged part of the history.
 #[derive(Debug)]
 pub enum HistoryFault {
     /// A revision of a skill cannot be read completely.
-    Revision(SkillName, Damage),
+    Revision(SkillName, DamagedRevision),
     /// The head of a skill is damaged.
     Head(HeadFault),
     /// The index of a pack is missing, so that nothing in the pack can be read.
@@ -58,8 +58,9 @@ impl Library {
             match storage.head_id(&name) {
                 Ok(Some(id)) => {
                     let damage = storage.check(&id, &mut checked, progress)?;
-                    let is_head =
-                        |found: &Damage| found.revision == id && found.objects.iter().any(|o| *o == id.as_str());
+                    let is_head = |found: &DamagedRevision| {
+                        found.revision == id && found.objects.iter().any(|o| *o == id.as_str())
+                    };
                     match damage.iter().any(is_head) {
                         true => faults.push(HistoryFault::Head(self.head_fault(name, id.to_string(), &mut checked)?)),
                         false => faults.extend(damage.into_iter().map(|d| HistoryFault::Revision(name.clone(), d))),
@@ -72,7 +73,7 @@ impl Library {
             }
         }
         let has_faults = !faults.is_empty();
-        let lone = storage.lone_packs()?.into_iter().filter(|(_, is_old)| *is_old || has_faults);
+        let lone = storage.unindexed_packs()?.into_iter().filter(|(_, is_old)| *is_old || has_faults);
         faults.splice(0..0, lone.map(|(name, _)| HistoryFault::Pack(name)));
         Ok(faults)
     }
@@ -81,7 +82,7 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or the pack is incomplete and stays unchanged.
-    pub fn mend_pack(&mut self, name: &str) -> Result<(), LibraryError> {
+    pub fn repair_pack(&mut self, name: &str) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         Ok(self.writable_storage()?.index_pack(name)?)
@@ -137,7 +138,7 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
-    pub fn mend_objects(&mut self, missing: &[String]) -> Result<(), LibraryError> {
+    pub fn repair_objects(&mut self, missing: &[String]) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let pieces = Journal::open(&own).and_then(|mut journal| journal.pieces()).map_err(self.own_io())?;
@@ -165,7 +166,7 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
-    pub fn mend_head(&mut self, fault: &HeadFault) -> Result<(), LibraryError> {
+    pub fn repair_head(&mut self, fault: &HeadFault) -> Result<(), LibraryError> {
         let Some(new) = fault.last_whole.clone() else { return Ok(()) };
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;

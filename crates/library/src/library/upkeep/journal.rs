@@ -29,20 +29,20 @@ pub enum JournalState {
 
 /// Result of repairing the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JournalMend {
+pub struct JournalRepair {
     /// Name of the copy of the damaged journal, beside it.
     pub kept_as: String,
     /// Number of operations that were saved.
     pub saved: usize,
     /// Parts that were lost. Contains every unreadable byte range, even if its content is unknown.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostPart>,
     /// Result of applying the saved records.
     pub recovery: Recovery,
 }
 
 /// Part of a damaged journal that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostPart {
     /// A byte range of the file that is not a record.
     Bytes(Range<u64>),
     /// A revision from such a range that is intact in the history, so that it is not lost.
@@ -96,7 +96,7 @@ impl Library {
     ///
     /// # Errors
     /// Returns [`LibraryError`]. The journal is then either unchanged, or repaired and not yet applied.
-    pub fn mend_journal(&mut self, time: Timestamp) -> Result<JournalMend, LibraryError> {
+    pub fn repair_journal(&mut self, time: Timestamp) -> Result<JournalRepair, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let mut journal = Journal::open(&own).map_err(self.own_io())?;
@@ -107,7 +107,7 @@ impl Library {
         let (mut kept, mut lost) = (Vec::new(), Vec::new());
         for piece in pieces {
             match piece {
-                Piece::Unreadable(bytes) => lost.push(Lost::Bytes(bytes)),
+                Piece::Unreadable(bytes) => lost.push(LostPart::Bytes(bytes)),
                 Piece::Whole(record, bytes) => match fitting.take(&record)? {
                     Taken::Fits(known) => {
                         kept.push(bytes);
@@ -121,7 +121,7 @@ impl Library {
         sync_everything();
         journal.keep_only(&kept).map_err(self.own_io())?;
         let recovery = self.recover(&own)?;
-        Ok(JournalMend { kept_as, saved: kept.len(), lost, recovery })
+        Ok(JournalRepair { kept_as, saved: kept.len(), lost, recovery })
     }
 }
 
@@ -135,7 +135,7 @@ struct Fitting<'a> {
 
 enum Taken {
     /// The record fits. These revisions in between are intact although their records are not.
-    Fits(Vec<Lost>),
+    Fits(Vec<LostPart>),
     Not,
 }
 
@@ -151,7 +151,7 @@ impl Fitting<'_> {
                 return Ok(Taken::Not);
             }
             if let (false, Some(base)) = (fits_last, &head.old) {
-                known.push(Lost::Known { skill: head.skill.clone(), revision: base.clone() });
+                known.push(LostPart::Known { skill: head.skill.clone(), revision: base.clone() });
             }
         }
         self.heads.extend(record.heads.iter().map(|head| (head.skill.clone(), head.new.clone())));
@@ -170,10 +170,10 @@ impl Fitting<'_> {
     }
 }
 
-fn of_record(record: &Record, head: &HeadChange) -> Lost {
+fn of_record(record: &Record, head: &HeadChange) -> LostPart {
     let event = record.events.iter().rev().find(|event| event.skill == head.skill);
     let what = event.map(describe).unwrap_or_default();
-    Lost::Operation { skill: head.skill.clone(), revision: head.new.clone(), base: head.old.clone(), what }
+    LostPart::Operation { skill: head.skill.clone(), revision: head.new.clone(), base: head.old.clone(), what }
 }
 
 fn describe(event: &Event) -> String {

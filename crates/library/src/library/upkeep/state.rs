@@ -1,4 +1,4 @@
-//! Repair of a damaged or missing state, without opening anything that was closed ([`StateMend`]).
+//! Repair of a damaged or missing state, without opening anything that was closed ([`StateRepair`]).
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const STATE: &str = "state.toml";
 
 /// Result of repairing the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StateMend {
+pub struct StateRepair {
     /// Name of the copy of the damaged state, beside it; `None` if the state was missing.
     pub kept_as: Option<String>,
     /// Unreadable lines, which are now only in the copy.
@@ -41,7 +41,7 @@ impl Library {
     ///
     /// # Errors
     /// The lock cannot be taken, an I/O error, or a later version wrote the state.
-    pub fn mend_state(&self, time: Timestamp) -> Result<StateMend, LibraryError> {
+    pub fn repair_state(&self, time: Timestamp) -> Result<StateRepair, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         if let Err(StateError::Format(format)) = State::read(&own) {
@@ -56,7 +56,7 @@ impl Library {
                 let logged =
                     Logged::of(&events, if is_whole && events.iter().any(is_set) { Vec::new() } else { known });
                 logged.state.write(&own)?;
-                StateMend { kept_as: None, dropped: Vec::new(), closed: logged.closed, unknown: logged.unknown }
+                StateRepair { kept_as: None, dropped: Vec::new(), closed: logged.closed, unknown: logged.unknown }
             }
             Some(bytes) => {
                 let mut saved = Saved::of(&String::from_utf8_lossy(&bytes));
@@ -64,7 +64,7 @@ impl Library {
                 let text = toml::to_string(&saved.table).map_err(|error| StateError::Damaged(error.to_string()))?;
                 let kept_as = super::keep_copy(&own, STATE, time).map_err(self.own_io())?;
                 write_atomically(&own, STATE, text.as_bytes(), Durability::Durable).map_err(self.own_io())?;
-                StateMend { kept_as: Some(kept_as), dropped: saved.dropped, closed, unknown: Vec::new() }
+                StateRepair { kept_as: Some(kept_as), dropped: saved.dropped, closed, unknown: Vec::new() }
             }
         };
         State::note_written(&own).map_err(self.own_io())?;

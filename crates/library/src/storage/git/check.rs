@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     revision::RevisionId,
-    storage::{Checked, Damage, Fault, StorageError, message::Trailers},
+    storage::{Checked, DamagedRevision, Fault, StorageError, message::Trailers},
 };
 
 /// Walks from a revision to the first one, or to verified ones, and returns the damage found.
@@ -21,7 +21,7 @@ pub(super) fn check(
     from: &RevisionId,
     checked: &mut Checked,
     progress: &mut dyn FnMut(),
-) -> Result<Vec<Damage>, StorageError> {
+) -> Result<Vec<DamagedRevision>, StorageError> {
     let mut check = Check { storage, checked };
     let mut found = Vec::new();
     let mut next = vec![from.clone()];
@@ -45,8 +45,8 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// Verifies one revision. Returns its damage and the revisions before it: the parent, then a merged release.
-    fn revision(&mut self, id: &RevisionId) -> (Option<Damage>, Vec<RevisionId>) {
-        let damage = |number, what: String, objects| Damage { revision: id.clone(), number, what, objects };
+    fn revision(&mut self, id: &RevisionId) -> (Option<DamagedRevision>, Vec<RevisionId>) {
+        let damage = |number, what: String, objects| DamagedRevision { revision: id.clone(), number, what, objects };
         let Ok(oid) = Oid::from_str(id.as_str()) else {
             return (Some(damage(None, "its id is not a revision id".to_owned(), Vec::new())), Vec::new());
         };

@@ -75,7 +75,7 @@ impl GitStorage {
         self.dir.open(format!("{FOLDER}/{folder}/{rest}"))
     }
 
-    pub(super) fn forget_loose(&self, id: &str) {
+    pub(super) fn remove_loose(&self, id: &str) {
         if let (Some(folder), Some(rest)) = (id.get(..2), id.get(2..)) {
             let _absent = self.dir.remove_file(format!("{FOLDER}/{folder}/{rest}"));
         }

@@ -57,7 +57,7 @@ impl GitStorage {
         for object in objects {
             let id = Oid::from_str(&object.id)?;
             if self.loose(id).is_err() {
-                self.forget_loose(&object.id);
+                self.remove_loose(&object.id);
             }
             if !odb.exists(id) {
                 odb.write(object_type(&object.kind)?, &object.bytes)?;

@@ -189,7 +189,7 @@ impl GitStorage {
     }
 
     /// Removes locks of references left by dead processes. The caller holds the library's lock.
-    pub(super) fn forget_old_locks(&self) -> Result<(), StorageError> {
+    pub(super) fn remove_stale_locks(&self) -> Result<(), StorageError> {
         let Ok(folder) = self.dir.open_dir(HEADS) else { return Ok(()) };
         for entry in folder.read_dir(".")? {
             let entry = entry?;

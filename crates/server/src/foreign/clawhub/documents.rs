@@ -4,7 +4,7 @@ use registry_index::Entry;
 use serde_json::{Value, json};
 use skill::{Bundle, Digest, QualifiedName};
 
-use crate::{access::Caller, store::catalogue::Found};
+use crate::{access::Caller, store::catalogue::SearchHit};
 
 /// The only licence that ClawHub supports.
 const ITS_LICENSE: &str = "MIT-0";
@@ -19,7 +19,7 @@ pub struct Counts {
 }
 
 /// Builds an item of a list of skills.
-pub fn item(slug: &str, found: &Found) -> Value {
+pub fn item(slug: &str, found: &SearchHit) -> Value {
     let counts = Counts { downloads: found.downloads, stars: found.stars };
     let mut item = skill(slug, &found.entry, counts, at(&found.entry));
     item["latestVersion"] = version(&found.entry);
@@ -29,7 +29,7 @@ pub fn item(slug: &str, found: &Found) -> Value {
 }
 
 /// Builds an item of a list of search results.
-pub fn result(slug: &str, found: &Found) -> Value {
+pub fn result(slug: &str, found: &SearchHit) -> Value {
     let entry = &found.entry;
     json!({
         "slug": slug, "ownerHandle": entry.name.owner.as_str(), "displayName": entry.name.name.as_str(),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
 use web::{Client, Parameters};
 
-use super::Asked;
+use super::ClawhubQuery;
 use crate::{
     access::{Action, Caller, Denied, Namespace},
     api::{HubState, TEXT_CHARS, name_of, run},
@@ -116,7 +116,7 @@ pub async fn publish(State(hub): HubState, caller: Caller, body: Bytes) -> Resul
         let account = publisher(hub, &caller)?;
         let (submission, digests) = submission(hub, account, &publication)?;
         let release = publish_archive(hub, &caller, &submission)?;
-        hub.stores.uploads.forget(account, &digests);
+        hub.stores.uploads.evict(account, &digests);
         let (name, version) = (release.entry.name.to_string(), release.entry.version.to_string());
         Ok(Json(json!({
             "ok": true, "skillId": name, "versionId": format!("{name}@{version}"), "status": "published",
@@ -206,7 +206,7 @@ pub async fn star(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, true)).await?;
     Ok(Json(json!({"ok": true, "starred": true, "alreadyStarred": !changed})))
@@ -217,14 +217,14 @@ pub async fn unstar(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, false)).await?;
     Ok(Json(json!({"ok": true, "unstarred": true, "alreadyUnstarred": !changed})))
 }
 
 /// Sets or removes a star. Returns whether the number of stars has changed.
-fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &Asked, starred: bool) -> Result<bool, ApiError> {
+fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &ClawhubQuery, starred: bool) -> Result<bool, ApiError> {
     hub.check(caller, Action::TakePart)?;
     let account = caller.account().ok_or(Denied::SignIn)?;
     let name = named(hub, word, asked.owner_handle.as_deref())?.to_string();

@@ -15,7 +15,7 @@ use skill::{QualifiedName, SkillPath};
 use web::{Client, Parameters};
 
 use super::{
-    Asked,
+    ClawhubQuery,
     documents::{self, Counts},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     contents,
     error::ApiError,
     foreign::{
-        kept::Kept,
+        facts_cache::FactsCache,
         names::{current, named, slug},
         own_url,
     },
@@ -46,7 +46,7 @@ const QUERY_CHARS: usize = 500;
 pub async fn search(
     State(hub): HubState,
     caller: Caller,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
@@ -66,7 +66,7 @@ pub async fn search(
 pub async fn list(
     State(hub): HubState,
     caller: Caller,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
@@ -88,7 +88,7 @@ pub async fn list(
     .await
 }
 
-fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, ApiError> {
+fn find(hub: &Hub, asked: &ClawhubQuery, words: &str, order: Order) -> Result<Page, ApiError> {
     if words.chars().count() > QUERY_CHARS {
         return Err(ApiError::bad_request(format!("the search must have at most {QUERY_CHARS} characters")));
     }
@@ -105,7 +105,7 @@ pub async fn skill(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
@@ -129,7 +129,7 @@ pub async fn moderation(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let (_, entry) = reads(&hub, caller, move |hub| newest_of(hub, &word, &asked)).await?;
     let judgement = contents::judgement(&hub, &contents::files(&hub, &entry).await?).await?;
@@ -144,7 +144,7 @@ pub async fn install(
     client: Client,
     headers: axum::http::HeaderMap,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
@@ -160,7 +160,7 @@ pub async fn versions(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     reads(&hub, caller, move |hub| {
         let entries = offered(hub, &named(hub, &word, asked.owner_handle.as_deref())?)?;
@@ -177,10 +177,10 @@ pub async fn version(
     State(hub): HubState,
     caller: Caller,
     Path((word, version)): Path<(String, String)>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let found = reads(&hub, caller, move |hub| {
-        let asked = Asked { version: Some(version), ..asked };
+        let asked = ClawhubQuery { version: Some(version), ..asked };
         let (name, entry) = release(hub, &word, &asked)?;
         hub.check_open(&entry)?;
         Ok((entry, json!({"slug": slug(hub, &name)?, "displayName": name.name.as_str()})))
@@ -196,7 +196,7 @@ pub async fn file(
     State(hub): HubState,
     caller: Caller,
     Path(word): Path<String>,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Response, ApiError> {
     let wanted = asked.path.clone();
     let found = reads(&hub, caller, move |hub| {
@@ -213,9 +213,9 @@ pub async fn file(
 /// skill, because the client also asks before it publishes a first release.
 pub async fn resolve(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
+    Extension(kept): Extension<Arc<FactsCache>>,
     caller: Caller,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let hash = asked.hash.to_ascii_lowercase();
     let entries = reads(&hub, caller, move |hub| match named(hub, &asked.slug, asked.owner_handle.as_deref()) {
@@ -240,7 +240,7 @@ pub async fn download(
     State(hub): HubState,
     caller: Caller,
     client: Client,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(asked): Parameters<ClawhubQuery>,
 ) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     let found = reads(&hub, caller, move |hub| {
@@ -275,7 +275,7 @@ async fn reads<T: Send + 'static>(
     .await
 }
 
-fn newest_of(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry), ApiError> {
+fn newest_of(hub: &Hub, word: &str, asked: &ClawhubQuery) -> Result<(QualifiedName, Entry), ApiError> {
     let name = named(hub, word, asked.owner_handle.as_deref())?;
     let entry = current(hub, &name)?.ok_or_else(|| {
         ApiError::not_found(format!("skill not found: {name} has no release that can be installed"))
@@ -286,7 +286,7 @@ fn newest_of(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Ent
 
 /// Returns the release for a version, for the tag `latest`, or the newest if neither is given. A yanked release is
 /// available by its version.
-fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry), ApiError> {
+fn release(hub: &Hub, word: &str, asked: &ClawhubQuery) -> Result<(QualifiedName, Entry), ApiError> {
     match (asked.version.as_deref(), asked.tag.as_deref()) {
         (Some(version), _) => {
             let name = named(hub, word, asked.owner_handle.as_deref())?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::body::Bytes;
-use registry_index::{BundlePlace, OpenError, ReadError};
+use registry_index::{ArchiveLocation, OpenError, ReadError};
 use skill::Digest;
 
 use super::index_pool::IndexPool;
@@ -37,17 +37,17 @@ impl IndexBlobs {
 }
 
 impl Blobs for IndexBlobs {
-    fn at_hand(&self, digest: &Digest) -> Option<Bytes> {
+    fn cached(&self, digest: &Digest) -> Option<Bytes> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).archives.get(digest).cloned()
     }
 
     fn get(&self, digest: &Digest) -> Result<Option<Bytes>, StoreError> {
-        if let Some(kept) = self.at_hand(digest) {
+        if let Some(kept) = self.cached(digest) {
             return Ok(Some(kept));
         }
-        let found = self.indexes.with(|index| match index.config().place_of(digest) {
-            BundlePlace::Tree(path) => index.file(&path),
-            BundlePlace::Url(_) => Ok(None),
+        let found = self.indexes.with(|index| match index.config().archive_location(digest) {
+            ArchiveLocation::Tree(path) => index.file(&path),
+            ArchiveLocation::Url(_) => Ok(None),
         })??;
         let Some(file) = found else { return Ok(None) };
         let bytes = Bytes::from(file.bytes);
@@ -58,7 +58,7 @@ impl Blobs for IndexBlobs {
 
 impl IndexBlobs {
     /// Evicts an archive from the cache, for one that was removed from the index.
-    pub fn forget(&self, digest: &Digest) {
+    pub fn evict(&self, digest: &Digest) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
 }

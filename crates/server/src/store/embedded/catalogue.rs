@@ -12,7 +12,7 @@ use skill::{Digest, Owner, QualifiedName};
 use super::database::Database;
 use crate::store::{
     StoreError,
-    catalogue::{Catalogue, DEEPEST, Found, Order, PAGE, Page, Query},
+    catalogue::{Catalogue, DEEPEST, Order, PAGE, Page, Query, SearchHit},
 };
 
 /// Matches that are ranked in full by a search.
@@ -322,13 +322,13 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<String> {
     row.get(0)
 }
 
-fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<Found, StoreError> {
+fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<SearchHit, StoreError> {
     let mut counts = reader.prepare_cached(
         "select (select downloads from skills where name = ?1), (select count(*) from stars where skill = ?1)",
     )?;
     let (downloads, stars): (Option<i64>, i64) =
         counts.query_row([entry.name.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(Found { entry, score, downloads: downloads.unwrap_or(0).unsigned_abs(), stars: stars.unsigned_abs() })
+    Ok(SearchHit { entry, score, downloads: downloads.unwrap_or(0).unsigned_abs(), stars: stars.unsigned_abs() })
 }
 
 fn stored(count: usize) -> i64 {

@@ -14,7 +14,7 @@ use super::IndexReleases;
 use crate::{
     error::ApiError,
     store::{
-        Barrier, Flag, HeldCopy, Quarantined, Releases,
+        Flag, HeldCopy, Quarantined, Releases, WithheldReason,
         embedded::{
             database::{DatabaseError, to_the_second},
             quarantines::{SqliteQuarantines, hold_reason},
@@ -79,13 +79,13 @@ impl IndexReleases {
         };
         // The database comes first: from then on neither the release nor its content is served.
         self.quarantines.add(&held, &entry.digest)?;
-        self.blobs.forget(&entry.digest);
+        self.blobs.evict(&entry.digest);
         let decided = self.set_quarantined(entry, Some(reason), true, by)?;
         let others = self.indexes.with(|index| index.releases_of_content(&entry.digest))??;
         let copies: Vec<&Entry> = others
             .iter()
             .filter(|other| (&other.name, &other.version) != (&entry.name, &entry.version))
-            .filter(|other| matches!(self.barrier(other), Ok(Some(Barrier::Held(_)))))
+            .filter(|other| matches!(self.barrier(other), Ok(Some(WithheldReason::Held(_)))))
             .collect();
         let of = format!("{} {}", entry.name, entry.version);
         for copy in &copies {
@@ -101,7 +101,7 @@ impl IndexReleases {
             Some(was) => was.was_yanked,
             // In a folder that lost its database, the line alone records the quarantine.
             None if entry.quarantined().is_some() => entry.yanked_reason().is_some(),
-            None => return self.let_through(entry, reason, by),
+            None => return self.release_hold(entry, reason, by),
         };
         // The database comes last: after a crash in between, the release is still withheld.
         let restored = self.set_quarantined(entry, None, was_yanked, by)?;
@@ -116,15 +116,15 @@ impl IndexReleases {
     }
 
     /// Ends the hold of a copy.
-    fn let_through(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+    fn release_hold(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let none = || ApiError::not_found(format!("{skill} {version} is neither under quarantine nor on hold"));
-        let Some(Barrier::Held(_)) = self.barrier(entry)? else { return Err(none()) };
+        let Some(WithheldReason::Held(_)) = self.barrier(entry)? else { return Err(none()) };
         let of = self.quarantines.of_content(&entry.digest)?.unwrap_or_default();
         // A release that bypassed the server has no row yet.
         self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.1)), &entry.digest)?;
         self.set_held([release_of(entry)], None, by)?;
-        self.quarantines.let_through((&skill, &version), (by.0, reason), by.1)?;
+        self.quarantines.release_hold((&skill, &version), (by.0, reason), by.1)?;
         self.of_skill(&entry.name)?.into_iter().find(|one| one.version == entry.version).ok_or_else(none)
     }
 
@@ -132,9 +132,9 @@ impl IndexReleases {
         let gone = self.flagged(entry, ("withdraw", reason), by, |index, stamp| {
             index.withdraw(&entry.name, &entry.version, reason, stamp)
         })?;
-        self.blobs.forget(&entry.digest);
+        self.blobs.evict(&entry.digest);
         // Nothing is left to decide. A quarantine stays, because it withholds the copies.
-        self.quarantines.forget_copy(&entry.name.to_string(), &entry.version.to_string())?;
+        self.quarantines.remove_held_copy(&entry.name.to_string(), &entry.version.to_string())?;
         Ok(gone)
     }
 
@@ -192,7 +192,9 @@ pub fn hold_copy(
     stamp: &Stamp,
 ) -> Result<(), HoldError> {
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-    let Some(Barrier::Held(reason)) = quarantines.barrier(&skill, &version, &entry.digest)? else { return Ok(()) };
+    let Some(WithheldReason::Held(reason)) = quarantines.barrier(&skill, &version, &entry.digest)? else {
+        return Ok(());
+    };
     let of = quarantines.of_content(&entry.digest)?.unwrap_or_default();
     quarantines.hold(&held_copy(entry, &of, &to_the_second(stamp.at)), &entry.digest)?;
     Ok(index.set_held(&[release_of(entry)], Some(&reason), stamp)?)

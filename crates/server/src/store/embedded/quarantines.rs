@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use skill::{Digest, Owner};
 
 use crate::store::{
-    Barrier, HeldCopy, Quarantined,
+    HeldCopy, Quarantined, WithheldReason,
     embedded::{
         audit::note,
         database::{Database, DatabaseError, to_the_second},
@@ -139,7 +139,12 @@ impl SqliteQuarantines {
     ///
     /// # Errors
     /// [`DatabaseError`]
-    pub fn barrier(&self, skill: &str, version: &str, digest: &Digest) -> Result<Option<Barrier>, DatabaseError> {
+    pub fn barrier(
+        &self,
+        skill: &str,
+        version: &str,
+        digest: &Digest,
+    ) -> Result<Option<WithheldReason>, DatabaseError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select (select reason from quarantine where skill = ?1 and version = ?2),
@@ -148,12 +153,12 @@ impl SqliteQuarantines {
         let row = select.query_row([skill, version], |row| Ok((row.get::<_, Option<String>>(0)?, row.get(1)?)));
         let (reason, is_let_through): (_, bool) = row?;
         if let Some(reason) = reason {
-            return Ok(Some(Barrier::Quarantined(reason)));
+            return Ok(Some(WithheldReason::Quarantined(reason)));
         }
         if is_let_through {
             return Ok(None);
         }
-        Ok(of_content(&reader, digest)?.map(|release| Barrier::Held(hold_reason(&release))))
+        Ok(of_content(&reader, digest)?.map(|release| WithheldReason::Held(hold_reason(&release))))
     }
 
     /// Returns whether an archive may be served by its digest: no release with this content is under quarantine, or an
@@ -203,7 +208,7 @@ impl SqliteQuarantines {
     ///
     /// # Errors
     /// [`DatabaseError`]
-    pub fn forget_copy(&self, skill: &str, version: &str) -> Result<(), DatabaseError> {
+    pub fn remove_held_copy(&self, skill: &str, version: &str) -> Result<(), DatabaseError> {
         let sql = "delete from copies where skill = ?1 and version = ?2";
         Ok(self.database.writer().execute(sql, [skill, version]).map(drop)?)
     }
@@ -212,7 +217,7 @@ impl SqliteQuarantines {
     ///
     /// # Errors
     /// [`DatabaseError`]
-    pub fn let_through(
+    pub fn release_hold(
         &self,
         (skill, version): (&str, &str),
         (account, reason): (&Owner, &str),

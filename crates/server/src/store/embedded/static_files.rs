@@ -23,12 +23,12 @@ const ENTRY_BYTES: usize = 200;
 #[derive(Debug)]
 pub struct StaticFiles {
     indexes: Arc<IndexPool>,
-    kept: RwLock<Kept>,
+    kept: RwLock<FileCache>,
 }
 
 /// Cache of files of one commit. Missing files are cached too.
 #[derive(Debug, Default)]
-struct Kept {
+struct FileCache {
     revision: String,
     files: HashMap<String, Option<StaticFile>>,
     bytes: usize,
@@ -55,7 +55,7 @@ impl StaticFiles {
         match &changed {
             Some(paths) if kept.revision == before => paths.iter().for_each(|path| kept.remove(path)),
             // The changes are unknown, or another thread advanced first.
-            _ => *kept = Kept::default(),
+            _ => *kept = FileCache::default(),
         }
         kept.revision = revision.to_owned();
         Ok(changed.unwrap_or_default())
@@ -69,7 +69,7 @@ impl StaticFiles {
 
     /// Returns a file if it is cached; never blocks on the disk. The inner `None` is a file known to be missing.
     #[must_use]
-    pub fn at_hand(&self, path: &str) -> Option<Option<StaticFile>> {
+    pub fn cached(&self, path: &str) -> Option<Option<StaticFile>> {
         self.kept().files.get(path).cloned()
     }
 
@@ -78,7 +78,7 @@ impl StaticFiles {
     /// # Errors
     /// The index cannot be read.
     pub fn get(&self, path: &str) -> Result<Option<StaticFile>, ApiError> {
-        if let Some(kept) = self.at_hand(path) {
+        if let Some(kept) = self.cached(path) {
             return Ok(kept);
         }
         let read = self.indexes.with(|index| -> Result<_, ReadError> { Ok((index.revision()?, index.file(path)?)) });
@@ -91,12 +91,12 @@ impl StaticFiles {
         Ok(file)
     }
 
-    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+    fn kept(&self) -> RwLockReadGuard<'_, FileCache> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl FileCache {
     fn add(&mut self, path: &str, file: Option<StaticFile>) {
         self.remove(path);
         let bytes = bytes_of(path, file.as_ref());
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn kept_files_stay_within_their_bytes() {
-        let mut kept = Kept::default();
+        let mut kept = FileCache::default();
         for at in 0..40 {
             kept.add(&format!("absent-{at}"), None);
             kept.add(&format!("file-{}", at % 20), file(KEPT_BYTES / 15));

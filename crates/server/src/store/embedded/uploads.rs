@@ -59,7 +59,7 @@ impl UploadStore for Uploads {
         found.map(|file| file.bytes.clone())
     }
 
-    fn forget(&self, account: &Owner, digests: &[Digest]) {
+    fn evict(&self, account: &Owner, digests: &[Digest]) {
         self.files().retain(|file| file.account != *account || !digests.contains(&file.digest));
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(uploads.get(&bob, &one), None);
         let large = uploads.put(&ann, Bytes::from(vec![1; ACCOUNT_BYTES]), now);
         assert!(uploads.get(&ann, &one).is_none() && uploads.get(&ann, &large).is_some());
-        uploads.forget(&ann, &[large]);
+        uploads.evict(&ann, &[large]);
         assert_eq!(uploads.get(&ann, &large), None);
         let old = uploads.put(&bob, Bytes::from_static(b"old"), now);
         uploads.put(&ann, Bytes::from_static(b"new"), now + WAITING);

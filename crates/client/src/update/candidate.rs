@@ -1,0 +1,347 @@
+//! [`newer`]: finds the release to which an installed skill can be updated, and warnings about the installed one.
+
+use library::Origin;
+use registry_index::{Entry, ReleaseSelector, newest, select};
+use semver::Version;
+use skill::{Bundle, QualifiedName};
+
+use super::{InstalledSkill, installed};
+use crate::{
+    discovery::{Pick, PickError},
+    install::{Candidate, FetchItem, InstallError, InstallRequest, Installer, fetch, fetch_release},
+    lock_file::LockFile,
+    registry::Registry,
+    requires::{self, Choice, Requested, Target},
+    resolve::{self, ResolveError, Resolved},
+    spec::{Spec, VersionRequest},
+};
+
+/// Result of looking for an update.
+pub(crate) enum UpdateCandidate {
+    /// Another release, fetched, with the files of the installed release.
+    Release(Box<Candidate>),
+    /// There is no newer release that satisfies the request.
+    None {
+        /// Warnings about the installed release.
+        warnings: Vec<String>,
+    },
+}
+
+/// Comparison of an installed skill with its source.
+#[derive(Debug)]
+pub struct Outdated {
+    /// Origin of the installed release.
+    pub origin: Origin,
+    /// Original request; empty for the newest.
+    pub requested: String,
+    /// Version or commit that an update would install; `None` if it is already installed.
+    pub wanted: Option<String>,
+    /// Newest version or commit, regardless of the request.
+    pub newest: Option<String>,
+    /// Warnings for the user, one sentence each.
+    pub warnings: Vec<String>,
+    /// Reason why the source could not be checked.
+    pub error: Option<InstallError>,
+}
+
+/// Returns the available update of every installed skill. Nothing is changed.
+///
+/// # Errors
+/// The library or the lock file cannot be read.
+pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, InstallError> {
+    let request = InstallRequest { offline, dry_run: true, ..InstallRequest::default() };
+    let lock = LockFile::read(by.lock_path)?;
+    let skills = installed(by.library, &lock, &[])?;
+    // Conflicts between requirements are reported by an update.
+    let choice = choose(by, &skills, &request, &lock).unwrap_or_default();
+    let stand = |skill: InstalledSkill| {
+        let mut stands = Outdated {
+            requested: skill.requested(),
+            origin: skill.origin.clone(),
+            wanted: None,
+            newest: None,
+            warnings: Vec::new(),
+            error: None,
+        };
+        if let Err(error) = stands.look(by, &skill, skill.target(choice.as_ref()), &request) {
+            stands.error = Some(error);
+        }
+        stands
+    };
+    prefetch_sources(by, &skills, (&request, &lock), false);
+    Ok(skills.into_iter().map(stand).collect())
+}
+
+impl Outdated {
+    fn look(
+        &mut self,
+        by: &Installer<'_>,
+        skill: &InstalledSkill,
+        target: Target,
+        request: &InstallRequest,
+    ) -> Result<(), InstallError> {
+        if let Some(warning) = unfetchable(&skill.origin) {
+            self.warnings.push(warning);
+            return Ok(());
+        }
+        if skill.origin.kind == "registry" {
+            let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, request)? };
+            self.newest = offered.newest().map(|entry| entry.version.to_string());
+            self.wanted = offered.next().map(|entry| entry.version.to_string());
+            self.warnings = offered.warnings();
+            return Ok(());
+        }
+        let candidate = of_source(by, skill, request)?;
+        let release = candidate.origin.commit.clone().or(candidate.origin.version.clone());
+        let release = release.unwrap_or_else(|| candidate.origin.digest.clone());
+        self.wanted = (candidate.origin.digest != skill.origin.digest).then(|| release.clone());
+        self.newest = Some(release);
+        Ok(())
+    }
+}
+
+/// Finds the release for an update and fetches it.
+pub(crate) fn newer(
+    by: &Installer<'_>,
+    skill: &InstalledSkill,
+    target: Target,
+    request: &InstallRequest,
+) -> Result<UpdateCandidate, InstallError> {
+    if let Some(warning) = unfetchable(&skill.origin) {
+        return Ok(UpdateCandidate::None { warnings: vec![warning] });
+    }
+    if skill.origin.kind != "registry" {
+        let candidate = of_source(by, skill, request)?;
+        if candidate.origin.digest == skill.origin.digest {
+            return Ok(UpdateCandidate::None { warnings: Vec::new() });
+        }
+        let base = installed_release(by, skill)?;
+        return Ok(UpdateCandidate::Release(Box::new(Candidate { base, ..candidate })));
+    }
+    let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, request)? };
+    let mut warnings = offered.warnings();
+    let Some(entry) = offered.next().cloned() else { return Ok(UpdateCandidate::None { warnings }) };
+    let OfferedReleases { registry, name, wanted, .. } = offered;
+    let found = fetch_release(by.inputs(), request, &Resolved { registry, name, entry }, &wanted)?;
+    warnings.extend(found.warnings);
+    let base = installed_release(by, skill)?;
+    Ok(UpdateCandidate::Release(Box::new(Candidate { base, warnings, ..found })))
+}
+
+/// Returns a warning if this version cannot fetch from the skill's source.
+fn unfetchable(origin: &Origin) -> Option<String> {
+    let is_known = ["registry", "git", "folder", "archive"].contains(&origin.kind.as_str());
+    let why = || format!("it was installed from {} ({}), from which skillhub cannot fetch", origin.source, origin.kind);
+    (!is_known).then(why)
+}
+
+/// Chooses compatible releases for installed skills and their requirements; `None` if each can be updated
+/// independently.
+pub(super) fn choose(
+    by: &Installer<'_>,
+    skills: &[InstalledSkill],
+    request: &InstallRequest,
+    lock: &LockFile,
+) -> Result<Option<Choice>, InstallError> {
+    let registries = by.registries.offline_if(request.offline);
+    let of_registry = skills.iter().filter(|skill| skill.origin.kind == "registry");
+    // A skill whose registry cannot be read keeps its version. The error is reported when its own update is looked for.
+    let offered = of_registry.filter_map(|skill| OfferedReleases::of(by, skill, request).ok());
+    let asked = offered.map(|offered| Requested {
+        is_update: offered.skill.wanted.is_none(),
+        name: offered.name,
+        request: offered.wanted,
+        source: offered.registry.location().to_owned(),
+        releases: offered.entries,
+    });
+    Ok(requires::choose(&registries, lock, &asked.collect::<Vec<_>>(), &[], true)?)
+}
+
+/// Releases that a registry has of an installed skill.
+struct OfferedReleases<'a> {
+    skill: &'a InstalledSkill,
+    registry: Registry,
+    name: QualifiedName,
+    wanted: VersionRequest,
+    entries: Vec<Entry>,
+    target: Target,
+}
+
+impl<'a> OfferedReleases<'a> {
+    fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
+        let registries = by.registries.offline_if(request.offline);
+        let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
+        let name: QualifiedName =
+            skill.origin.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
+        let wanted = match &skill.wanted {
+            Some(wanted) => wanted.clone(),
+            None => {
+                skill.requested().parse().map_err(|_| differs("the requested version in the lock file is invalid"))?
+            }
+        };
+        let registry = registries.of_installed(&name.owner, &skill.origin.source).map_err(ResolveError::from)?;
+        if registry.location() != skill.origin.source {
+            return Err(InstallError::OtherRegistry {
+                name: skill.origin.name.clone(),
+                installed: skill.origin.source.clone(),
+                asked: registry.to_string(),
+            });
+        }
+        let entries = resolve::releases(&registry, &name)?;
+        if skill.wanted.is_some() && select(&entries, wanted.wanted()).is_none() {
+            return Err(resolve::no_release(&registry, &name, &wanted, &entries).into());
+        }
+        Ok(Self { skill, registry, name, wanted, entries, target: Target::Free })
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.skill.origin.version.as_deref().and_then(|version| Version::parse(version).ok())
+    }
+
+    /// Returns the newest release that is neither yanked nor withdrawn.
+    fn newest(&self) -> Option<&Entry> {
+        newest(&self.entries, false)
+    }
+
+    /// Returns the release to update to. It is never older than the installed one, unless the user named it.
+    fn next(&self) -> Option<&Entry> {
+        let entry = match &self.target {
+            Target::Free => select(&self.entries, self.wanted.wanted())?,
+            Target::Version(version) => self.entries.iter().find(|entry| entry.version == *version)?,
+            Target::Unneeded => return None,
+        };
+        let is_other = entry.digest.to_string() != self.skill.origin.digest;
+        let is_newer = self.version().is_none_or(|version| entry.version > version);
+        (is_newer || (is_other && self.skill.wanted.is_some())).then_some(entry)
+    }
+
+    /// Returns the warnings about the installed release and about newer ones.
+    fn warnings(&self) -> Vec<String> {
+        let Self { skill, name, entries, .. } = self;
+        let Some(version) = self.version() else { return Vec::new() };
+        let mut warnings = Vec::new();
+        match entries.iter().find(|entry| entry.version == version) {
+            None => warnings.push(format!("its registry no longer has {name} {version}")),
+            Some(entry) if entry.digest.to_string() != skill.origin.digest => {
+                warnings.push(format!("its registry has different content for the installed {name} {version}"));
+            }
+            Some(entry) => warnings.extend(of_installed(&self.registry, entry)),
+        }
+        if self.target == Target::Unneeded {
+            warnings.push(format!(
+                "no skill requires it after the update; if you do not need it, uninstall {}",
+                skill.name
+            ));
+            return warnings;
+        }
+        let next = self.next();
+        if let Some(newest) = self.newest().filter(|newest| newest.version > version)
+            && next.is_none_or(|next| next.version < newest.version)
+        {
+            if self.target != Target::Free && *self.wanted.wanted() == ReleaseSelector::Newest {
+                warnings.push(format!(
+                    "{} is available, but is not compatible with the other installed skills",
+                    newest.version
+                ));
+                return warnings;
+            }
+            let request = match self.wanted.wanted() {
+                ReleaseSelector::Newest => String::new(),
+                _ => format!(", but {} was requested", self.wanted.as_str()),
+            };
+            let newest = &newest.version;
+            warnings
+                .push(format!("{newest} is available{request}; to update to it, run: skillhub update {name}@{newest}"));
+        }
+        warnings
+    }
+}
+
+/// Returns the warning of the registry about the installed release, if any.
+fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
+    let what = match registry.state_of(entry) {
+        Some(state) => state.sentence(),
+        None if entry.yanked => entry.yank_advice(),
+        None => format!("is {}", entry.deprecated()?),
+    };
+    Some(format!("the installed {} {} {what}", entry.name, entry.version))
+}
+
+/// Fetches the current content of a source without versions.
+fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
+    let spec = skill.source()?;
+    let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
+    let order = FetchItem::Spec(spec);
+    let found = match fetch(by.inputs(), &order, request) {
+        // If the source has several skills, the library may have the only record of which one is meant.
+        Err(InstallError::Pick(PickError::Several { .. })) => {
+            let pick = Pick { skills: vec![skill.name.to_string()], all: false };
+            fetch(by.inputs(), &order, &InstallRequest { pick, ..request.clone() })
+        }
+        found => found,
+    }?;
+    let mut of_name = found.into_iter().filter(|candidate| candidate.name == skill.name);
+    let candidate = of_name.next().ok_or_else(gone)?;
+    let requested = skill.requested();
+    Ok(Candidate { requested: if requested.is_empty() { candidate.requested } else { requested }, ..candidate })
+}
+
+/// Returns the files of the installed release: from the history, otherwise by the lock file from the cache or the
+/// registry.
+fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
+    if let Some((_, files)) = by.library.release(&skill.name, &skill.origin.digest)? {
+        return Ok(Some(files));
+    }
+    let Some(locked) = &skill.locked else { return Ok(None) };
+    let as_locked = fetch(by.inputs(), &FetchItem::Locked(Box::new(locked.clone())), &InstallRequest::default());
+    let found = as_locked.ok().and_then(|found| found.into_iter().next());
+    Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
+}
+
+/// Prefetches the sources of several skills in parallel. `with_releases` includes the archives of registry releases.
+pub(crate) fn prefetch_sources(
+    by: &Installer<'_>,
+    skills: &[InstalledSkill],
+    (request, lock): (&InstallRequest, &LockFile),
+    with_releases: bool,
+) {
+    let is_asked = |skill: &&InstalledSkill| with_releases || skill.origin.kind != "registry";
+    let specs = skills.iter().filter(is_asked).filter_map(|skill| skill.source().ok());
+    let orders: Vec<FetchItem> = specs.map(FetchItem::Spec).collect();
+    by.prefetch.fetch(by.home, by.registries, &orders, (request, lock), by.progress);
+}
+
+impl InstalledSkill {
+    /// Returns the update target of the skill.
+    pub(super) fn target(&self, choice: Option<&Choice>) -> Target {
+        match choice {
+            Some(choice) if self.origin.kind == "registry" => choice.target(&self.origin.name),
+            _ => Target::Free,
+        }
+    }
+
+    /// Returns the spec that fetches the current state of its source.
+    fn source(&self) -> Result<Spec, InstallError> {
+        let text = match self.requested() {
+            requested if requested.is_empty() => self.origin.source.clone(),
+            requested => requested,
+        };
+        Ok(match self.origin.kind.as_str() {
+            "folder" => Spec::Folder(text),
+            "archive" => match text.parse() {
+                Ok(url @ Spec::ArchiveUrl(_)) => url,
+                _ => Spec::Archive(text),
+            },
+            "registry" => match self.wanted.as_ref().map_or(self.requested(), |wanted| wanted.as_str().to_owned()) {
+                wanted if wanted.is_empty() => self.origin.name.parse()?,
+                wanted => format!("{}@{wanted}", self.origin.name).parse()?,
+            },
+            _ => text.parse()?,
+        })
+    }
+
+    /// Returns the request that was made when it was installed.
+    fn requested(&self) -> String {
+        self.locked.as_ref().map(|locked| locked.requested.clone()).unwrap_or_default()
+    }
+}
