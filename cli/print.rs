@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod diff;
+mod people;
 mod table;
 mod terminal;
 mod verdict;
@@ -24,6 +25,7 @@ use serde::Serialize;
 pub use capabilities::{capability_lines, delta_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use ops::visible;
+pub use people::{past_time, stored_past_time};
 pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;
@@ -258,7 +260,8 @@ impl Output {
             let _closed = self.answer(&error.to_json(), |_| Ok(()));
         } else {
             let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
-            let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", escape_controls(&error.message));
+            let _closed =
+                writeln!(err, "{BAD}error{BAD:#}: {}", escape_controls(&people::shorten_home(&error.message)));
             for line in verdict::detail_lines(&error.details) {
                 let _closed = writeln!(err, "  {}", escape_controls(&line));
             }

@@ -16,7 +16,7 @@ use crate::{
     access::check_request,
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
+    print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_past_time, visible},
 };
 
 /// Number of lines printed for each part of a plan. `--json` is complete.
@@ -255,7 +255,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
 
 fn row(one: &Archived) -> [String; 5] {
     let why = visible(one.reason.as_deref().unwrap_or_default());
-    [one.id.clone(), one.name.clone(), stored_time(&one.time), visible(&one.actor), why]
+    [one.id.clone(), one.name.clone(), stored_past_time(&one.time), visible(&one.actor), why]
 }
 
 fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {

@@ -11,7 +11,7 @@ use skill_manage::{ManageError, documents};
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{FAINT, Output, STRONG, time, verdict_style, visible},
+    print::{FAINT, Output, STRONG, past_time, verdict_style, visible},
 };
 
 /// Flags of `history`.
@@ -65,10 +65,10 @@ fn text(revision: &Revision) -> String {
     let style = verdict_style(revision.verdict);
     let files = counted(revision.files_changed, "file");
     let mut text = format!(
-        "{STRONG}{:>3}{STRONG:#} {FAINT}{}{FAINT:#}  {}  {:<11} {}  {files}  {style}{}{style:#}\n",
+        "{STRONG}{:>3}{STRONG:#} {FAINT}{}{FAINT:#}  {:<14}  {:<11} {}  {files}  {style}{}{style:#}\n",
         revision.number,
         revision.id.short(),
-        time(stamp.time),
+        past_time(stamp.time),
         revision.action.as_str(),
         stamp.actor,
         revision.verdict,

@@ -10,7 +10,7 @@ use skill::counted;
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, stored_past_time, stored_time, visible},
 };
 
 /// Flags of `log`.
@@ -71,8 +71,11 @@ fn text(event: &Event) -> String {
     let result: Vec<String> = revision.into_iter().chain(of_proposal).collect();
     let result = result.join("  ");
     let mut text = format!(
-        "{FAINT}{}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
-        event.time, event.action, event.skill, event.actor,
+        "{FAINT}{:<14}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
+        stored_past_time(&event.time),
+        event.action,
+        event.skill,
+        event.actor,
     );
     if let (Some(code), Some(message)) = (&event.code, &event.message) {
         text.push_str(&format!("    {code}: {}\n", visible(message)));

@@ -9,7 +9,7 @@ use skill_manage::{Reviewer, ReviewerError, is_valid_at};
 use crate::{
     context::{Context, user},
     exit::{CliError, Exit},
-    print::{STRONG, Table, stored_time, visible},
+    print::{STRONG, Table, stored_past_time, stored_time, visible},
 };
 
 /// Maximum lifetime, in days, of a token that expires.
@@ -96,7 +96,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
                 Some(_) => "expired".to_owned(),
                 None => "never".to_owned(),
             };
-            table.row(&[visible(&stored.id), visible(&stored.name), stored_time(&stored.created), ends]);
+            table.row(&[visible(&stored.id), visible(&stored.name), stored_past_time(&stored.created), ends]);
         }
         table.write(out)
     })?;

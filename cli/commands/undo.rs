@@ -15,7 +15,7 @@ use crate::{
     commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
+    print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_past_time, stored_time, visible},
 };
 
 /// Widths, in columns, of the skills and the actor in the list of operations.
@@ -120,7 +120,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         for operation in &operations {
             table.row(&[
                 operation.id.clone(),
-                stored_time(&operation.time),
+                stored_past_time(&operation.time),
                 visible(&operation.action),
                 Table::cut(&visible(&operation.actor), ACTOR_COLUMNS),
                 Table::cut(&skills_of(operation), SKILLS_COLUMNS),
@@ -160,7 +160,7 @@ fn document(skill: &UndoneSkill) -> Value {
 
 fn text(context: &Context, undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     let word = if dry_run { "Would undo" } else { "Undid" };
-    let (time, actor) = (stored_time(&undone.time), visible(&undone.actor));
+    let (time, actor) = (stored_past_time(&undone.time), visible(&undone.actor));
     match undone.operations.len() {
         0 => writeln!(
             out,

@@ -61,7 +61,7 @@ fn patch_in_project_leaves_user_library_closed() {
     let history = sandbox.done(&["where", "--global"])["history"].as_str().unwrap().to_owned();
     fs::remove_dir_all(&history).unwrap();
     fs::write(&history, "no repository").unwrap();
-    let note = "the history of the user's library cannot be read";
+    let note = "cannot read the history of the user's library";
     let patch = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line", "--json"];
     let patched = sandbox.run(&patch).exits(0);
     assert!(!patched.stderr.contains(note), "{patched}");

@@ -177,7 +177,7 @@ fn status_shows_warnings_and_ending_waivers() {
     fs::write(&own, state.replace(until, "2026-01-02T03:04:05Z")).unwrap();
     assert_eq!(sandbox.done(&["status"])["waivers"][0]["active"], false);
     let shown = sandbox.run(&["status"]).exits(0).text();
-    assert!(shown.contains("a waiver ended 2026-01-02T03:04:05Z") && shown.contains(&rule), "{shown}");
+    assert!(shown.contains("a waiver expired 2026-01-02T03:04:05Z") && shown.contains(&rule), "{shown}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use crate::{
     exit::{CliError, Exit},
     hints,
     print::{
-        BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, delta_lines, findings_lines, time, verdict_style,
-        visible,
+        BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, delta_lines, findings_lines, past_time, time,
+        verdict_style, visible,
     },
 };
 
@@ -72,7 +72,7 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
             proposal.scan.verdict().to_string(),
             visible(&proposal.actor.to_string()),
             proposal.action.as_str().to_owned(),
-            time(proposal.created),
+            past_time(proposal.created),
             visible(&proposal.reason.as_deref().unwrap_or_default().replace('\n', " ")),
         ],
         ProposalEntry::Damaged(damaged) => {
@@ -141,7 +141,7 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     optional("thread", proposal.thread.as_deref());
     optional("note", proposal.note.as_deref());
     optional("edited by", proposal.edited_by.as_ref().map(ToString::to_string).as_deref());
-    optional("created", Some(&time(proposal.created)));
+    optional("created", Some(&past_time(proposal.created)));
     optional("expires", Some(&time(proposal.expires)).filter(|_| proposal.state.is_open()).map(String::as_str));
     if let Some(release) = &proposal.release {
         line("merges", &release.origin.release());
@@ -154,7 +154,7 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     }
     if let Some(decided) = &proposal.decided {
         let reason = decided.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        line("decided", &format!("{} by {}{reason}", time(decided.time), decided.by));
+        line("decided", &format!("{} by {}{reason}", past_time(decided.time), decided.by));
         let revision = decided.revision.as_ref().map(|id| id.short());
         revision.into_iter().for_each(|id| line("revision", id));
     }

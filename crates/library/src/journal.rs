@@ -26,7 +26,7 @@ use crate::{
     boot::boot_id,
     disk::{Durability, overwrite, sync_folder, write_atomically},
     events::Event,
-    links::{LinkStep, LockLines},
+    links::{LinkAction, LinkStep, LockLines},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},
 };
@@ -36,11 +36,9 @@ const APPLIED: &str = "journal.applied";
 /// Files to which every commit writes.
 pub(crate) const FILES: [&str; 2] = [FILE, APPLIED];
 const MAGIC: &[u8; 4] = b"SKJ2";
-/// Format of a record with links or lock lines, then of one with proposals, then of one with neither. Older versions
-/// can read the last one.
-const FORMAT: u32 = 3;
-const FORMAT_WITH_PROPOSALS: u32 = 2;
-const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
+/// Newest format of a record, and the oldest one that can be read.
+const FORMAT: u32 = 4;
+const OLDEST_FORMAT: u32 = 1;
 /// Upper bound of the size of `journal.applied`, in bytes.
 const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
@@ -424,14 +422,17 @@ fn frame(record: &Record, most: u64) -> io::Result<Vec<u8>> {
     Ok(framed)
 }
 
-/// Returns the lowest format that can represent a record.
+/// Returns the lowest format that can represent a record: 4 if it hides a link, 3 with other links or with lock lines,
+/// 2 with proposals. Older builds read it unless they need to know more.
 fn format_of(record: &Record) -> u32 {
-    if !record.links.is_empty() || record.lock_lines.is_some() {
+    if record.links.iter().any(|step| step.action == LinkAction::Hide) {
         FORMAT
+    } else if !record.links.is_empty() || record.lock_lines.is_some() {
+        3
     } else if !record.proposals.is_empty() {
-        FORMAT_WITH_PROPOSALS
+        2
     } else {
-        FORMAT_WITHOUT_PROPOSALS
+        OLDEST_FORMAT
     }
 }
 
@@ -461,7 +462,7 @@ fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
         )));
     }
     let format: Format = serde_json::from_slice(head)?;
-    if !(FORMAT_WITHOUT_PROPOSALS..=FORMAT).contains(&format.format) {
+    if !(OLDEST_FORMAT..=FORMAT).contains(&format.format) {
         return Err(invalid(&format!(
             "the journal has format {}, but this version of skillhub reads only {FORMAT}; use the version that wrote \
              it",

@@ -51,7 +51,7 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
         }
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
-            let message = format!("{}: it decodes to text in which {rule} fires", rules::ENCODED_PAYLOAD.message);
+            let message = format!("{}: its decoded text matches {rule}", rules::ENCODED_PAYLOAD.message);
             finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
         }
     }

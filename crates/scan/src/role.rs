@@ -42,11 +42,11 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
 /// Returns the reason for a match outside its rule's scope.
 fn outside(scope: Scope) -> &'static str {
     match scope {
-        Scope::Any => "it stands elsewhere",
-        Scope::Script => "it stands in no script",
-        Scope::Code => "it stands in a text, and not in a script or a block of code",
-        Scope::Machine => "it stands in running text, which no program reads",
-        Scope::Prose => "it stands in a script, whose text instructs no agent",
+        Scope::Any => "it is elsewhere",
+        Scope::Script => "it is not in a script",
+        Scope::Code => "it is in prose, not in a script or a code block",
+        Scope::Machine => "it is in prose, which no program reads",
+        Scope::Prose => "it is in a script, which does not instruct an agent",
     }
 }
 

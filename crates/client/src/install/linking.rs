@@ -87,7 +87,7 @@ pub(super) fn follow(result: &mut Installed, changes: LinkChanges) {
     result.links = changes.placed;
     for path in changes.hidden {
         let path = path.display();
-        result.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+        result.warnings.push(format!("not linked at {path}: the skill is hidden from agents there"));
     }
     result.originals = changes.originals.into_iter().map(|original| original.path).collect();
     result.warnings.extend(changes.warnings);

@@ -69,14 +69,25 @@ fn damage_before_whole_record_is_refused() {
 #[test]
 fn newer_record_format_is_refused() {
     let (_temp, mut journal) = journal();
-    let head = br#"{"format":4,"changes":[]}"#;
+    let head = br#"{"format":5,"changes":[]}"#;
     let mut framed = b"SKJ2".to_vec();
     framed.extend((head.len() as u32).to_be_bytes());
     framed.extend(0u64.to_be_bytes());
     framed.extend(sum(head, b""));
     framed.extend(head);
     journal.file.write_all(&framed).unwrap();
-    assert!(journal.read(0).unwrap_err().to_string().contains("format 4"));
+    assert!(journal.read(0).unwrap_err().to_string().contains("format 5"));
+}
+
+/// Older builds refuse a record that they could not carry out, and read all others.
+#[test]
+fn records_have_lowest_sufficient_format() {
+    let with = |links: Vec<LinkAction>| {
+        let step = |action| LinkStep { skill: "pdf".into(), path: "/a/pdf".into(), action, original: None };
+        format_of(&Record { links: links.into_iter().map(step).collect(), ..record("pdf") })
+    };
+    assert_eq!(with(vec![LinkAction::Link]), 3);
+    assert_eq!(with(vec![LinkAction::Link, LinkAction::Hide]), 4);
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Sense {
             Some(negated) => format!("no {}", negated.replace('-', " ")),
             None => word.replace('-', " "),
         });
-        format!("what meets there: {}", shown.collect::<Vec<_>>().join(", ")).into()
+        format!("concepts that occur together: {}", shown.collect::<Vec<_>>().join(", ")).into()
     }
 
     /// Returns the concepts that the sense requires, negated ones included.
