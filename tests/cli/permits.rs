@@ -84,7 +84,7 @@ fn install_places_nothing_for_denied_agents() {
     fs::write(&config, "[[permissions]]\nagent = 'claude-code'\nskill = 'mine'\ndecision = 'deny'\n").unwrap();
     let installed = sandbox.done(&["install", "./mine", "--agent", "claude-code", "bob"]);
     assert_eq!(installed["skills"][0]["links"].as_array().unwrap().len(), 1, "{installed:#}");
-    assert!(installed["skills"][0]["warnings"].to_string().contains("not to see"), "{installed:#}");
+    assert!(installed["skills"][0]["warnings"].to_string().contains("hidden from agents"), "{installed:#}");
     assert!(root.join(".bob/skills/mine").is_symlink());
     assert!(!root.join(".claude/skills").exists(), "a link that is taken away again would leave its folder");
     fs::write(&config, "").unwrap();
