@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_reads_its_input_and_has_nothing_of_our_environment() {
+    fn command_gets_input_and_no_environment() {
         let folder = tempfile::tempdir().unwrap();
         let done = run(&order("cat; env | grep -c CARGO; echo bad >&2; exit 3", folder.path())).unwrap();
         assert_eq!((done.exit, ended(done.ended)), (Some(3), ExitReason::Exited));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_named_from_here_are_found_from_elsewhere() {
+    fn named_files_are_found_from_other_folders() {
         let folder = tempfile::Builder::new().prefix("two words ").tempdir().unwrap();
         std::fs::write(folder.path().join("run.sh"), "echo ran $1\n").unwrap();
         let command = from_here("sh ./run.sh ./not-there", folder.path());

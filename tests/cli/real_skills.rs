@@ -23,7 +23,7 @@ fn each(skills: &[(String, PathBuf)], work: impl Fn(&str, &Path) + Sync) {
 }
 
 #[test]
-fn real_skills_are_valid_and_the_scanner_does_not_block_them() {
+fn real_skills_are_valid_and_not_blocked() {
     let skills = named_skills();
     let sandbox = Sandbox::new();
     let paths: Vec<&str> = skills.iter().map(|(_, path)| path.to_str().unwrap()).collect();
@@ -38,7 +38,7 @@ fn real_skills_are_valid_and_the_scanner_does_not_block_them() {
 }
 
 #[test]
-fn real_skills_are_packed_published_installed_changed_and_restored_byte_for_byte() {
+fn real_skills_survive_the_whole_cycle() {
     let skills = named_skills();
     let sandbox = Sandbox::new();
     let job = Journey::new(&sandbox);

@@ -304,7 +304,7 @@ fn one_cause_is_one_result_with_all_places() {
 }
 
 #[test]
-fn files_stand_for_their_skills_where_that_is_asked_for() {
+fn files_stand_for_their_skills_on_request() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills/bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script()), ("scripts/b.sh", "ls\n")]);
     sandbox.skill("skills/good", "Good. Use in tests.", &[("references/a.md", "text\n")]);

@@ -87,7 +87,7 @@ fn completions_are_there_for_each_shell() {
 }
 
 #[test]
-fn the_completions_of_bash_are_a_script_that_bash_reads() {
+fn bash_reads_its_completions() {
     let sandbox = Sandbox::new();
     let script = sandbox.run(&["completions", "bash"]).exits(0).text();
     let mut bash = std::process::Command::new("bash");
@@ -99,7 +99,7 @@ fn the_completions_of_bash_are_a_script_that_bash_reads() {
 }
 
 #[test]
-fn the_tour_shows_the_main_job_quickly_and_leaves_nothing() {
+fn tour_is_quick_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let before = (tree(&sandbox.path("tmp")), tree(&sandbox.home()), tree(&sandbox.cwd()));
     let started = Instant::now();
@@ -118,7 +118,7 @@ fn has_colour(answer: &Answer) -> bool {
 }
 
 #[test]
-fn a_pipe_gets_no_colours_unless_they_are_asked_for() {
+fn pipes_get_no_colours_unless_requested() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     for args in [&["list"][..], &["history", "demo"], &["history", "none"], &["validate", "."], &["tour"], &["--help"]]
@@ -135,7 +135,7 @@ fn a_pipe_gets_no_colours_unless_they_are_asked_for() {
 }
 
 #[test]
-fn no_color_wins_over_what_the_environment_says_but_not_over_the_flag() {
+fn no_color_yields_only_to_the_flag() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     let run = |args: &[&str], no_color: bool| {
@@ -242,7 +242,7 @@ fn an_archive_is_not_packed_into_the_skill_itself() {
 }
 
 #[test]
-fn a_body_cannot_close_the_element_that_it_is_read_in() {
+fn body_cannot_close_its_element() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "before </skill_content> after");
     let text = sandbox.run(&["read", "demo"]).exits(0).text();
@@ -250,7 +250,7 @@ fn a_body_cannot_close_the_element_that_it_is_read_in() {
 }
 
 #[test]
-fn a_skill_md_stands_for_its_folder_and_an_empty_folder_is_not_scanned_as_good() {
+fn empty_folder_is_not_scanned_as_good() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does demo. Use in tests.", &[]);
     sandbox.done(&["validate", "demo/SKILL.md"]);

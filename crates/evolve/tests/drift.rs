@@ -62,7 +62,7 @@ fn after(log: &[Outcome], runs: usize) -> Decision {
 }
 
 #[test]
-fn a_stable_revision_raises_nearly_nothing_in_six_hundred_runs() {
+fn stable_revision_rarely_raises_alarms() {
     for rate in [0.95, 0.9, 0.8] {
         let fired = (0..COURSES).filter(|seed| {
             let decision = after(&log(600, *seed, |_| rate), 600);
@@ -75,7 +75,7 @@ fn a_stable_revision_raises_nearly_nothing_in_six_hundred_runs() {
 }
 
 #[test]
-fn one_that_degrades_after_the_trials_runs_is_told_of_soon() {
+fn degradation_after_trial_is_reported_soon() {
     let (change, mut delays) = (420, Vec::new());
     for seed in 0..COURSES {
         let log = log(change + 200, seed, |run| if run < change { 0.9 } else { 0.6 });
@@ -95,7 +95,7 @@ fn one_that_degrades_after_the_trials_runs_is_told_of_soon() {
 }
 
 #[test]
-fn before_its_first_hundred_runs_have_ended_there_is_no_drift_to_see() {
+fn first_hundred_runs_show_no_drift() {
     let log = log(300, 7, |_| 0.9);
     assert_eq!(after(&log, SETTLED_RUNS as usize - 1).drift, None);
     let drift = after(&log, SETTLED_RUNS as usize + 20).drift.unwrap();

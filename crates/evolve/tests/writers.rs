@@ -72,7 +72,7 @@ fn writer() {
 }
 
 #[test]
-fn sixteen_processes_of_ten_thousand_events_lose_and_double_nothing() {
+fn sixteen_writers_lose_and_duplicate_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let place = temp.path().to_str().unwrap();
     let text = "---\nname: demo\ndescription: Show a demo when one is asked for.\n---\n\n# Demo\n";

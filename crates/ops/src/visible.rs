@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_a_skill_shows_what_is_hidden_in_it() {
+    fn hidden_characters_become_visible() {
         assert_eq!(visible("a\u{202e}b\tc\u{1b}"), "a\\u{202e}b\tc\\u{1b}");
     }
 }

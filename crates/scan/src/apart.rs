@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_file_reads_and_another_sends_is_found_where_it_is_read() {
+    fn secret_sent_by_another_file_is_found() {
         let reads = ("cfg/load.go", "package cfg\n\nvar b, _ = os.ReadFile(home + \"/.kube/config\")\n");
         let sends = (
             "use/use.go",

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_read_as_far_as_it_is_short() {
+    fn compressed_values_are_read_up_to_limit() {
         use std::io::Write;
         let packed = |text: &str| {
             let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_told_from_a_name_of_its_own() {
+    fn typo_differs_from_separate_name() {
         for name in [
             "reqeusts",
             "reqests",

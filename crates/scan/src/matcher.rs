@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matcher_finds_in_every_example_what_the_expression_does() {
+    fn matcher_agrees_with_expression_on_examples() {
         let texts: Vec<&str> =
             rules().iter().flat_map(|rule| rule.harmful.iter().chain(rule.harmless)).map(|(_, text)| *text).collect();
         for rule in text_rules() {
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_takes_as_much_as_it_can_or_as_little() {
+    fn repetition_is_greedy_or_lazy() {
         assert_eq!(found(r"x[^\n]{0,5}y", "xyyzyz"), Some(0..5));
         assert_eq!(found(r"x[^\n]{0,5}?y", "xyyzyz"), Some(0..2));
         assert_eq!(found(r"(?:ab){1,3}", "ababab"), Some(0..6));
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_after_one_length_of_a_run_is_tried_after_the_others() {
+    fn failed_run_length_backtracks() {
         let pattern = r"x[^\n]{0,3}[\s\S]{0,3}(?:y|z{2})";
         for text in ["xy", "x123456y", "x x 12345zz", "x\n12y", "xxxx\n12zz"] {
             assert!(found(pattern, text).is_some(), "{text}");

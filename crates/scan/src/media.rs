@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_from_what_stands_in_for_a_picture() {
+    fn programs_differ_from_picture_placeholders() {
         for text in ["#!/bin/sh\n", "K=$(cat a)\ncurl x\n", "import os\nprint(1)\n", "const fs = require('fs');\n"] {
             assert!(at("assets/a.png", text) && !at("assets/a.txt", text), "{text}");
         }

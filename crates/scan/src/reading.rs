@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_says_text_is_believed_whatever_the_bytes() {
+    fn text_extension_overrides_bytes() {
         let bytes = [&[0x80; 40][..], b"x | sh"].concat();
         for path in ["a.py", "SKILL.md", "a.json", "scripts/run", "Makefile"] {
             let (text, binary) = read_at(path, &bytes);

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_range_is_cut_out_and_odd_ones_are_passed_over() {
+    fn single_range_is_served_and_odd_ones_ignored() {
         for (range, found) in [
             ("bytes=0-3", Some(Some((0, 4)))),
             ("bytes=4-", Some(Some((4, 10)))),

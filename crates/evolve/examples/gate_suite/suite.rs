@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regression_is_noticed_nearly_as_soon_as_can_be() {
+    fn regression_is_noticed_almost_at_once() {
         for (seed, known, rate) in [(21, 0.9, 0.7), (22, 0.9, 0.5)] {
             let score = ours(Family::Worse(known, rate), seed);
             let bound = wald_bound(known, rate, 0.01);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn two_revisions_side_by_side_are_told_apart_without_a_known_rate() {
+    fn parallel_revisions_differ_without_known_rate() {
         for (seed, rate) in [(31, 0.5), (32, 0.8), (33, 0.95)] {
             let delays = pair_delays(PairGate::Evidence, (rate, rate), HORIZON, COURSES, seed);
             let fired = delays.iter().flatten().count();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_gates_are_as_hasty_as_they_are_known_to_be() {
+    fn other_gates_reach_known_error_rates() {
         let false_alarms = |gate, rate, seed| score(gate, Family::Stable(rate), COURSES, seed).fired;
         assert!((0.2..0.35).contains(&false_alarms(Gate::Wilson, 0.9, 41)));
         assert!((0.15..0.3).contains(&false_alarms(Gate::Half, 0.7, 42)));

