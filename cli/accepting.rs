@@ -132,8 +132,8 @@ impl<'a> Acceptor<'a> {
     }
 
     fn waivers(&self, skill: &BlockedSkill<'_>, reason: &str, reviewer: &Reviewer) -> Vec<StoredWaiver> {
-        let by = (reviewer, self.context.now);
-        waivers_for(skill.name, skill.blocked, reason, by, &Limits::default()).unwrap_or_else(|error| {
+        let BlockedSkill { name, blocked, .. } = *skill;
+        waivers_for(name, blocked, reason, reviewer, self.context.now, &Limits::default()).unwrap_or_else(|error| {
             self.context.out.note(&format!("{} stays blocked: {error}", skill.name));
             Vec::new()
         })

@@ -148,7 +148,13 @@ fails!(
 impl From<Refusal> for CliError {
     fn from(refusal: Refusal) -> Self {
         let Refusal { message, failure, details, .. } = refusal;
-        Self { code: failure.code, exit: failure.kind.into(), message, hint: failure.hint, details }
+        Self {
+            code: failure.code,
+            exit: failure.kind.into(),
+            message,
+            hint: failure.hint.map(|hint| hint.to_string()),
+            details,
+        }
     }
 }
 
@@ -202,7 +208,7 @@ pub struct ErrorOfOne {
 /// Formats the error of one skill in a batch document.
 pub fn error_of_one(error: &impl Fails) -> ErrorOfOne {
     let failure = error.failure();
-    let hint = failure.hint.as_deref().map(hints::for_user);
+    let hint = failure.hint.map(|hint| hints::for_user(&hint.to_string()));
     ErrorOfOne { code: failure.code, message: error.to_string(), hint }
 }
 

@@ -8,6 +8,7 @@ mod crashes;
 mod data_folder;
 mod deerflow;
 pub mod gateway;
+mod hints;
 mod index_files;
 mod indexes;
 mod journey;

@@ -3,6 +3,7 @@
 mod composing;
 pub mod connection;
 mod edits;
+mod hints;
 mod hostile;
 mod hosts;
 mod http;

@@ -8,7 +8,7 @@ use std::{
 use anstyle::Style;
 use clap::Args;
 use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, VisibilityOutcome, public_and_custom};
-use library::{Library, Permit, Stamp};
+use library::Library;
 use ops::FolderVisibility;
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     for (is_users, paths) in [(false, others), (true, of_user)] {
         if !paths.is_empty() {
             let mut library = if is_users { context.user_library()? } else { context.library()? };
-            adopted.extend(adopt(context, &mut library, &paths, (args, &acceptor))?);
+            adopted.extend(adopt(context, &mut library, &paths, args, &acceptor)?);
         }
     }
     answer(context, adopted)
@@ -100,15 +100,20 @@ fn adopt(
     context: &Context,
     library: &mut Library,
     paths: &[PathBuf],
-    (args, acceptor): (&AdoptArgs, &Acceptor<'_>),
+    args: &AdoptArgs,
+    acceptor: &Acceptor<'_>,
 ) -> Result<Vec<Adopted>, CliError> {
-    let (stamp, permit) = (context.stamp(), context.permit()?);
-    let accept = |blocked: &[BlockedSkill<'_>]| acceptor.decide(blocked);
-    let by = (&stamp, &permit as &Permit<'_>, &accept as &Accept<'_>);
     let is_asked_for = args.link || context.is_at_terminal();
     let followed: Vec<PathBuf> =
         paths.iter().filter(|path| is_asked_for || is_users_own(context, path)).cloned().collect();
-    request(context, library, (paths, &followed), (is_asked_for, args.dry_run), by)
+    let request = AdoptRequest {
+        paths,
+        follows_links: &followed,
+        replaces_tracked: is_asked_for,
+        dry_run: args.dry_run,
+        ..AdoptRequest::default()
+    };
+    carry_out_in(context, library, request, &|blocked| acceptor.decide(blocked))
 }
 
 /// Returns whether a folder belongs to the user's own agents, outside of any project, where nobody else can have made
@@ -253,8 +258,8 @@ pub struct SetupOptions {
 /// The library cannot be read.
 pub fn preview(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library_to_inspect()?;
-    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &client::accept_nothing as &Accept<'_>);
-    request(context, &mut library, (paths, &[]), (false, true), by)
+    let request = AdoptRequest { paths, dry_run: true, ..AdoptRequest::default() };
+    carry_out_in(context, &mut library, request, &client::accept_nothing)
 }
 
 /// Adopts folders on behalf of `setup`.
@@ -267,23 +272,24 @@ pub fn carry_out(context: &Context, paths: &[PathBuf], options: SetupOptions) ->
     let accept = |blocked: &[BlockedSkill<'_>]| {
         acceptor.as_ref().map_or_else(|| client::accept_nothing(blocked), |acceptor| acceptor.decide(blocked))
     };
-    let by = (&context.stamp(), &context.permit()? as &Permit<'_>, &accept as &Accept<'_>);
-    request(context, &mut library, (paths, &[]), (options.replaces_tracked, false), by)
+    let request = AdoptRequest { paths, replaces_tracked: options.replaces_tracked, ..AdoptRequest::default() };
+    carry_out_in(context, &mut library, request, &accept)
 }
 
-fn request(
+/// Adopts folders into one library, linked for the agents in use.
+fn carry_out_in(
     context: &Context,
     library: &mut Library,
-    (paths, follows_links): (&[PathBuf], &[PathBuf]),
-    (replaces_tracked, dry_run): (bool, bool),
-    by: (&Stamp, &Permit<'_>, &Accept<'_>),
+    request: AdoptRequest<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Vec<Adopted>, CliError> {
     let folders = context.agent_folders_of(library);
     let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
     let known = [folders, context.user_agent_folders()];
-    let request = AdoptRequest { paths, in_use: &in_use, known: &known, follows_links, replaces_tracked, dry_run };
-    let mut adopted = client::adopt(library, &request, by).map_err(failed)?;
-    if !dry_run {
+    let request = AdoptRequest { in_use: &in_use, known: &known, ..request };
+    let (stamp, permit) = (context.stamp(), context.permit()?);
+    let mut adopted = client::adopt(library, &request, &stamp, &permit, accept).map_err(failed)?;
+    if !request.dry_run {
         keep_hidden(context, library, &mut adopted)?;
     }
     Ok(adopted)

@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
         Some(name) => {
             let skill = context.skill_called(name)?;
             let mut library = context.library_with(&skill)?;
-            print(context.out, &record(context, &mut library, skill, (args, &elsewhere))?)
+            print(context.out, &record(context, &mut library, skill, args, &elsewhere)?)
         }
         None => all(context, args, &elsewhere),
     }
@@ -50,7 +50,8 @@ fn record(
     context: &Context,
     library: &mut Library,
     skill: SkillName,
-    (args, elsewhere): (&CommitArgs, &FindElsewhere<'_>),
+    args: &CommitArgs,
+    elsewhere: &FindElsewhere<'_>,
 ) -> Result<Report, CliError> {
     let limits = library.limits().clone();
     let notes = Notes { reason: Some(args.reason.clone()), ..Notes::default() }.checked(&limits);
@@ -74,7 +75,7 @@ fn all(context: &Context, args: &CommitArgs, elsewhere: &FindElsewhere<'_>) -> R
     let edited = glances.into_iter().filter(|glance| glance.head.is_some() && is_edited(&glance.standing));
     let (mut reports, mut refused) = (Vec::new(), Vec::new());
     for glance in edited {
-        match record(context, &mut library, glance.name.clone(), (args, elsewhere)) {
+        match record(context, &mut library, glance.name.clone(), args, elsewhere) {
             Ok(report) => reports.push(report),
             Err(error) => refused.push((glance.name, error)),
         }

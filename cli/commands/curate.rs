@@ -195,8 +195,8 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
             .is_ok_and(|name| !matches!(sight(&name), Visibility::Denied | Visibility::NotOnList | Visibility::Asked))
     });
     let facts = facts(context, &library)?;
-    let by = (&context.policy()?, &context.stamp());
-    let applied = curate::apply(&library, &plan, &facts, by, args.dry_run).map_err(failed)?;
+    let (policy, stamp) = (context.policy()?, context.stamp());
+    let applied = curate::apply(&library, &plan, &facts, &policy, &stamp, args.dry_run).map_err(failed)?;
     if !args.dry_run {
         let done = applied.skills.iter().filter(|skill| skill.status == "archived");
         follow(context, &library, done.map(|skill| skill.skill.as_str()))?;

@@ -6,14 +6,13 @@ use std::{
 };
 
 use agent::{
-    AgentView, Catalogue, Form, Host, ListOptions, ListedSkill, Reads, Settings, SkillLocations, ToolPolicy, Views,
-    Visibility,
+    AgentView, Catalogue, Form, Host, ListOptions, ListedSkill, Reads, Settings, Shadowed, SkillLocations, ToolPolicy,
+    Views, Visibility,
 };
 use clap::Args;
 use library::Scope;
 use ops::{FolderVisibility, Remedy};
 use serde_json::{Value, json};
-use skill::SkillName;
 
 use crate::{
     catalogue::{exit_with, problems, public_folder},
@@ -117,8 +116,8 @@ fn policy(catalogue: &Catalogue, settings: &Settings, agent: &str) -> ToolPolicy
     ToolPolicy::of(&declared, &settings.always_on)
 }
 
-fn shadowed((name, by, path): &(SkillName, Option<PathBuf>, Option<PathBuf>)) -> Value {
-    json!({"name": name.as_str(), "path": path, "by": by})
+fn shadowed(skill: &Shadowed) -> Value {
+    json!({"name": skill.name.as_str(), "path": skill.path, "by": skill.by})
 }
 
 impl Picture<'_> {
@@ -227,7 +226,7 @@ fn still_seen(
         for host in &hosts {
             let view = views.effective(host, listed);
             if let Some(path) = view.path.as_ref().filter(|_| view.is_hidden_but_read()) {
-                let remedy = Remedy::of((context, &sight, catalogue), &[host], listed, path);
+                let remedy = Remedy::of(context, &sight, catalogue, &[host], listed, path);
                 let (name, place) = (&listed.name, context.short(path));
                 lines.push(format!("{name} is hidden, but {} reads {place}; {remedy}", host.id));
             }

@@ -69,7 +69,7 @@ fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enable
         return Err(reads_itself(args, name, library));
     }
     let replaces_tracked = args.link || context.is_at_terminal();
-    let changes = change_links(library, name, (&folders, replaces_tracked, enabled), &context.stamp())?;
+    let changes = change_links(library, name, &folders, replaces_tracked, enabled, &context.stamp())?;
     let document = json!({
         "ok": changes.warnings.is_empty(), "name": name.as_str(), "agents": args.agent, "enabled": enabled,
         "library": library.path(), "links": changes.placed, "removed": changes.removed,
@@ -96,11 +96,13 @@ fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enable
 fn change_links(
     library: &Library,
     name: &SkillName,
-    (folders, replaces_tracked, enabled): (&[AgentFolder], bool, bool),
+    folders: &[AgentFolder],
+    replaces_tracked: bool,
+    enabled: bool,
     stamp: &Stamp,
 ) -> Result<LinkChanges, CliError> {
     let changes = match enabled {
-        true => client::show_in(library, name, (folders, replaces_tracked), stamp),
+        true => client::show_in(library, name, folders, replaces_tracked, stamp),
         false => client::hide_from(library, name, folders, stamp),
     };
     Ok(changes?)

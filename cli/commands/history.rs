@@ -82,8 +82,8 @@ fn text(revision: &Revision) -> String {
     if let Some(origin) = &revision.origin
         && matches!(revision.action, library::Action::Install | library::Action::Update)
     {
-        let release = origin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-        text.push_str(&visible(&format!("      from {}{release} in {}", origin.name, origin.source)));
+        let release = origin.version().map(|version| format!(" {version}")).unwrap_or_default();
+        text.push_str(&visible(&format!("      from {}{release} in {}", origin.name(), origin.location())));
         text.push('\n');
     }
     text

@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
         ..InstallRequest::default()
     };
     let mut library = context.library()?;
-    let rows = installer(context, &mut library, ("importing", &args.accept), |installer| {
+    let rows = installer(context, &mut library, "importing", &args.accept, |installer| {
         Ok(installer.import(&locks, &request)?)
     })?;
     let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
@@ -135,7 +135,7 @@ fn document(row: &Imported) -> Value {
         "links": installed.map(|installed| &installed.links),
         "digest": installed.and_then(|installed| installed.digest).map(|digest| digest.to_string()),
         "revision": installed.map(|installed| &installed.revision),
-        "commit": installed.and_then(|installed| installed.origin.as_ref()).map(|origin| &origin.commit),
+        "commit": installed.and_then(|installed| installed.origin.as_ref()?.commit().map(ToString::to_string)),
         "warnings": installed.map(|installed| &installed.warnings),
         "findings": installed.and_then(|installed| installed.report.as_ref()).map(|report| &report.findings),
         "error": row.error().map(error_of_one),

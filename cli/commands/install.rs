@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
     };
-    let installed = with_progress(context, ("installing", &args.accept), |waiting| context.install(&request, waiting))?;
+    let installed = with_progress(context, "installing", &args.accept, |waiting| context.install(&request, waiting))?;
     answer(context, installed, "Nothing to install: the lock file has no skills")
 }
 
@@ -95,10 +95,11 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
 pub fn installer<T>(
     context: &Context,
     library: &mut Library,
-    how: (&str, &AcceptArgs),
+    doing: &str,
+    accept: &AcceptArgs,
     work: impl FnOnce(&mut Installer<'_>) -> Result<T, Refusal>,
 ) -> Result<T, CliError> {
-    with_progress(context, how, |waiting| context.with_installer(library, waiting, work))
+    with_progress(context, doing, accept, |waiting| context.with_installer(library, waiting, work))
 }
 
 /// Runs `work` while progress is shown at a terminal. A person may accept findings that block a skill.
@@ -107,7 +108,8 @@ pub fn installer<T>(
 /// The errors of `work`, or acceptance flags without proof that a person acts.
 pub fn with_progress<T>(
     context: &Context,
-    (doing, accept): (&str, &AcceptArgs),
+    doing: &str,
+    accept: &AcceptArgs,
     work: impl FnOnce(&InstallCallbacks<'_>) -> Result<T, Refusal>,
 ) -> Result<T, CliError> {
     let working = context.out.working(doing);
@@ -210,7 +212,7 @@ fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> 
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;
         if let Some(hint) = error.failure().hint.filter(|_| error.report().is_none()) {
-            writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint))?;
+            writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint.to_string()))?;
         }
     }
     Ok(())

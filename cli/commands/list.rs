@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let accepted = accepted(&catalogue)?;
     let release_of = |listed: &ListedSkill| {
         let origin = listed.head.as_ref()?.origin.as_ref()?;
-        Some((origin.source.clone(), origin.release()))
+        Some((origin.location().to_owned(), origin.release()))
     };
     let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
@@ -242,7 +242,7 @@ struct Known<'a> {
 /// Returns the warnings of registries about installed releases, from locally available data.
 fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<InstalledRelease, ReleaseState> {
     let origins = || catalogue.skills.iter().filter_map(|listed| listed.head.as_ref()?.origin.as_ref());
-    let sources = origins().map(|origin| origin.source.clone()).collect();
+    let sources = origins().map(|origin| origin.location().to_owned()).collect();
     client::known_states(&context.registries().for_library(sources), origins())
 }
 

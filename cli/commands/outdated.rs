@@ -2,6 +2,7 @@
 
 use clap::Args;
 use client::Outdated;
+use library::CommitId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::failure::Fails;
@@ -33,11 +34,11 @@ pub struct OutdatedArgs {
 /// Lists the skills. The exit code is that of a source that could not be reached, if any.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let mut skills = installer(context, &mut library, ("checking the sources", &AcceptArgs::default()), |installer| {
+    let mut skills = installer(context, &mut library, "checking the sources", &AcceptArgs::default(), |installer| {
         Ok(client::outdated(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;
-    skills.retain(|skill| is_seen(skill.origin.name.rsplit('/').next().unwrap_or_default()));
+    skills.retain(|skill| is_seen(skill.origin.bare_name().as_str()));
     let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let is_told =
         |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();
@@ -59,14 +60,14 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
             for warning in &skill.warnings {
                 out.message(format_args!(
                     "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
-                    skill.origin.name,
+                    skill.origin.name(),
                     visible(&hints::for_user(warning))
                 ))?;
             }
             if let Some(error) = &skill.error {
-                writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name, visible(&error.to_string()))?;
+                writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name(), visible(&error.to_string()))?;
                 if let Some(hint) = error.failure().hint {
-                    writeln!(out, "{GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(&hint)))?;
+                    writeln!(out, "{GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(&hint.to_string())))?;
                 }
             }
         }
@@ -77,13 +78,13 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
 
 fn row(skill: &Outdated) -> Vec<String> {
     let origin = &skill.origin;
-    let has = origin.commit.clone().or(origin.version.clone()).unwrap_or_default();
+    let has = origin.commit().map(ToString::to_string).or(origin.version()).unwrap_or_default();
     let cut = |release: &str| {
         if release.len() > 16 { release.get(..12).unwrap_or(release).to_owned() } else { release.to_owned() }
     };
     let asked = if skill.requested.is_empty() { "newest" } else { &skill.requested };
     vec![
-        visible(&origin.name),
+        visible(&origin.name()),
         cut(&has),
         skill.wanted.as_deref().map(cut).unwrap_or_default(),
         skill.newest.as_deref().map(cut).unwrap_or_default(),
@@ -104,11 +105,11 @@ struct OutdatedDocument<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct OutdatedSkill<'a> {
     /// Full name in its source.
-    name: &'a str,
+    name: String,
     /// Source that it was installed from.
     source: &'a str,
     /// Installed version, if its source has versions.
-    installed: Option<&'a str>,
+    installed: Option<String>,
     /// Installed commit, if its source is a git repository.
     commit: Option<&'a str>,
     /// Version or branch that was asked for; empty for the newest.
@@ -126,10 +127,10 @@ struct OutdatedSkill<'a> {
 impl<'a> OutdatedSkill<'a> {
     fn of(skill: &'a Outdated) -> Self {
         Self {
-            name: &skill.origin.name,
-            source: &skill.origin.source,
-            installed: skill.origin.version.as_deref(),
-            commit: skill.origin.commit.as_deref(),
+            name: skill.origin.name(),
+            source: skill.origin.location(),
+            installed: skill.origin.version(),
+            commit: skill.origin.commit().map(CommitId::as_str),
             requested: &skill.requested,
             wanted: skill.wanted.as_deref(),
             newest: skill.newest.as_deref(),

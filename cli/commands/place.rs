@@ -58,7 +58,7 @@ struct Fault {
 
 impl Fault {
     fn of(error: &Refusal) -> Self {
-        let hint = error.failure.hint.clone().unwrap_or_default();
+        let hint = error.failure.hint.as_ref().map(ToString::to_string).unwrap_or_default();
         Self { code: error.failure.code, message: error.message.clone(), hint }
     }
 }

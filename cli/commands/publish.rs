@@ -93,7 +93,7 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
                 true => ForkResults::default(),
                 false => fork_results(context, library, fork),
             };
-            client::publish_fork(&mut library, &name, (&options, by), (&context.stamp(), &known, &accept))
+            client::publish_fork(&mut library, &name, &options, by, &context.stamp(), &known, &accept)
         }
         false => {
             let folder = context.absolute(&args.dir);

@@ -53,11 +53,11 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
     let opened = opened?;
     if let (Some(run), Some(head)) = (&args.run, &opened.head) {
-        context.note_activation(&catalogue, &settings, (&opened.name, head), run);
+        context.note_activation(&catalogue, &settings, &opened.name, head, run);
     }
     match &args.path {
         None => print_instructions(context, &opened),
-        Some(path) => print_file(context, &catalogue, (&opened.name, path), args.run.as_deref()),
+        Some(path) => print_file(context, &catalogue, &opened.name, path, args.run.as_deref()),
     }
 }
 
@@ -85,11 +85,12 @@ fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, 
 fn print_file(
     context: &Context,
     catalogue: &Catalogue,
-    (name, path): (&SkillName, &str),
+    name: &SkillName,
+    path: &str,
     run: Option<&str>,
 ) -> Result<Exit, CliError> {
     let settings = agent::Settings::default();
-    let file = agent::read_file_in_run(catalogue, &settings, "", (name, path), run).map_err(failed)?;
+    let file = agent::read_file_in_run(catalogue, &settings, "", name, path, run).map_err(failed)?;
     let Some((text, _)) = file.text(0, usize::MAX) else {
         let message = format!("{} of {name} is not a text file", file.path);
         return Err(CliError::new("invalid_path", Exit::Invalid, message)

@@ -56,9 +56,10 @@ fn note_uninstalled(context: &Context, library: &Library, skill: &SkillName) -> 
         && before.action == Action::Uninstall
         && let Some(origin) = &now.origin
     {
-        let version = origin.version.as_ref().map(|version| format!("@{version}")).unwrap_or_default();
-        let name = if origin.kind == "registry" { &origin.name } else { &origin.source };
-        let spec = shell_word(&format!("{name}{}", if origin.kind == "registry" { version } else { String::new() }));
+        let spec = match origin.as_registry() {
+            Some(release) => shell_word(&format!("{}@{}", release.name, release.version)),
+            None => shell_word(origin.location()),
+        };
         context.out.note(&format!("restore its links and its entry in the lock file with: skillhub install {spec}"));
     }
     Ok(())

@@ -58,10 +58,10 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     let mut library = context.library()?;
     check(context, &library, args.to.as_deref())?;
     let lock_path = context.lock_path(&library);
-    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
+    let (stamp, permit) = (context.stamp(), context.permit()?);
     let undone = match &args.to {
-        None => Some(client::undo(&mut library, &lock_path, by, args.dry_run).map_err(failed)?),
-        Some(id) => client::undo_to(&mut library, id, &lock_path, by, args.dry_run).map_err(failed)?,
+        None => Some(client::undo(&mut library, &lock_path, &stamp, &permit, args.dry_run).map_err(failed)?),
+        Some(id) => client::undo_to(&mut library, id, &lock_path, &stamp, &permit, args.dry_run).map_err(failed)?,
     };
     let Some(undone) = undone else { return unchanged(context) };
     if !args.dry_run {

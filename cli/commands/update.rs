@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
-    let updated = with_progress(context, ("updating", &args.accept), |waiting| context.update(&request, waiting))?;
+    let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting))?;
     answer(context, updated, "Nothing to update: no installed skills")
 }
 

@@ -31,7 +31,7 @@ pub struct VerifyArgs {
 /// Verifies the skills. Any deviation from the lock file results in exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
+    let mut found = installer(context, &mut library, "verifying", &AcceptArgs::default(), |installer| {
         Ok(client::verify(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;

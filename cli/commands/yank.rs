@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
         let advice = Deprecation { replacement, reason: reason.unwrap_or_default().to_owned() };
         client::deprecate(&registries, &spec, (!args.undo).then_some(&advice), &by, context.now)
     } else {
-        client::yank(&registries, &spec, (!args.undo, reason), &by, context.now)
+        client::yank(&registries, &spec, !args.undo, reason, &by, context.now)
     }
     .map_err(failed)?;
     let entry = &yanked.entry;

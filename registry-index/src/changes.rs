@@ -8,7 +8,8 @@ use git2::{ObjectType, Oid, Repository, TreeEntry};
 /// Adds the files that differ between two folders, `None` for one that is not there, by their paths.
 pub(crate) fn changed_files(
     repo: &Repository,
-    (old, new): (Option<Oid>, Option<Oid>),
+    old: Option<Oid>,
+    new: Option<Oid>,
     folder: &str,
     found: &mut Vec<String>,
 ) -> Result<(), git2::Error> {
@@ -25,11 +26,11 @@ pub(crate) fn changed_files(
         };
         let one = if order.is_le() { old_entries.next() } else { None };
         let other = if order.is_ge() { new_entries.next() } else { None };
-        let ids = (one.as_ref().map(TreeEntry::id), other.as_ref().map(TreeEntry::id));
-        let Some(entry) = one.or(other).filter(|_| ids.0 != ids.1) else { continue };
+        let (old, new) = (one.as_ref().map(TreeEntry::id), other.as_ref().map(TreeEntry::id));
+        let Some(entry) = one.or(other).filter(|_| old != new) else { continue };
         let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
         match entry.kind() {
-            Some(ObjectType::Tree) => changed_files(repo, ids, &format!("{path}/"), found)?,
+            Some(ObjectType::Tree) => changed_files(repo, old, new, &format!("{path}/"), found)?,
             _ => found.push(path),
         }
     }
@@ -71,7 +72,7 @@ mod tests {
         for old in trees {
             for new in trees {
                 let mut found = Vec::new();
-                changed_files(&repo, (Some(old), Some(new)), "", &mut found).unwrap();
+                changed_files(&repo, Some(old), Some(new), "", &mut found).unwrap();
                 let of = |id| repo.find_tree(id).unwrap();
                 let diff = repo.diff_tree_to_tree(Some(&of(old)), Some(&of(new)), None).unwrap();
                 let path = |delta: git2::DiffDelta<'_>| {

@@ -54,7 +54,8 @@ impl Index {
         &self,
         name: &QualifiedName,
         version: &Version,
-        (yanked, reason): (bool, Option<&str>),
+        yanked: bool,
+        reason: Option<&str>,
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
         let word = if yanked { "yank" } else { "unyank" };

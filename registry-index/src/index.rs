@@ -260,7 +260,7 @@ impl Index {
         let commit = |id: &str| Oid::from_str(id).ok().and_then(|id| repo.find_commit(id).ok());
         let (Some(old), Some(new)) = (commit(old), commit(new)) else { return Ok(None) };
         let mut paths = Vec::new();
-        changed_files(repo, (Some(old.tree_id()), Some(new.tree_id())), "", &mut paths)?;
+        changed_files(repo, Some(old.tree_id()), Some(new.tree_id()), "", &mut paths)?;
         Ok(Some(paths))
     }
 

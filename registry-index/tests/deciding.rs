@@ -103,7 +103,7 @@ fn yank_keeps_its_reason() {
     let (_dir, index) = index();
     let (forms, version) = (name("acme/forms"), "1.0.0".parse().unwrap());
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
-    let set = |yanked, reason| index.set_yanked(&forms, &version, (yanked, reason), &stamp()).unwrap();
+    let set = |yanked, reason| index.set_yanked(&forms, &version, yanked, reason, &stamp()).unwrap();
     assert_eq!(set(true, Some("it loses pages")).yanked_reason(), Some("it loses pages"));
     assert_eq!(set(true, None).yanked_reason(), Some("it loses pages"));
     let back = set(false, None);
@@ -120,8 +120,8 @@ fn deprecated_release_stays_available() {
     let set = |advice| index.set_deprecated(&forms, &version, advice, &stamp()).unwrap();
     let deprecated = set(Some(&advice));
     assert!(deprecated.is_offered() && deprecated.deprecated().as_ref() == Some(&advice));
-    assert!(index.set_yanked(&forms, &version, (true, Some("bad")), &stamp()).unwrap().deprecated().is_some());
-    index.set_yanked(&forms, &version, (false, None), &stamp()).unwrap();
+    assert!(index.set_yanked(&forms, &version, true, Some("bad"), &stamp()).unwrap().deprecated().is_some());
+    index.set_yanked(&forms, &version, false, None, &stamp()).unwrap();
     let back = set(None);
     assert!(back.deprecated().is_none() && !back.to_line().contains("status"));
     assert_eq!(index.verify().unwrap(), []);

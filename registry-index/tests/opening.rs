@@ -90,7 +90,7 @@ fn clone_is_read_only() {
     assert_eq!(*clone.bundle(&clone.all().unwrap()[0]).unwrap(), *index.bundle(&index.all().unwrap()[0]).unwrap());
     let error = publish(&clone, "acme/forms@1.0.1", "two").unwrap_err();
     assert!(error.to_string().contains("clone"), "{error}");
-    let error = clone.set_yanked(&name("acme/forms"), &"1.0.0".parse().unwrap(), (true, None), &stamp()).unwrap_err();
+    let error = clone.set_yanked(&name("acme/forms"), &"1.0.0".parse().unwrap(), true, None, &stamp()).unwrap_err();
     assert!(error.to_string().contains("clone"), "{error}");
 }
 

@@ -290,7 +290,11 @@ fn outdated_lock_file_is_updated() {
     let sandbox = project();
     let lock = sandbox.cwd().join("skillhub.lock");
     let good = fs::read_to_string(&lock).unwrap();
-    fs::write(&lock, good.replace("content = \"sha256:", "content = \"sha256:0")).unwrap();
+    let other = |text: &str, key: &str| {
+        let (start, old) = text.split_once(&format!("{key} = \"sha256:")).unwrap();
+        format!("{start}{key} = \"sha256:{}{}", "0".repeat(64), &old[64..])
+    };
+    fs::write(&lock, other(&good, "content")).unwrap();
     is_found_and_mended(&sandbox, "lock_file");
     assert_eq!(fs::read_to_string(&lock).unwrap(), good);
     fs::remove_file(&lock).unwrap();
@@ -300,8 +304,7 @@ fn outdated_lock_file_is_updated() {
     for key in ["name", "version", "kind", "source", "local", "archive", "digest", "content", "ruleset"] {
         assert_eq!(of(&again, key), of(&good, key), "made again from the history");
     }
-    let ahead =
-        good.replace("version = \"1.0.0\"", "version = \"9.0.0\"").replace("digest = \"sha256:", "digest = \"sha256:0");
+    let ahead = other(&good.replace("version = \"1.0.0\"", "version = \"9.0.0\""), "digest");
     fs::write(&lock, &ahead).unwrap();
     let fixed = sandbox.ask(&["doctor", "--fix"]).exits(1).json();
     assert_eq!(self::of(&fixed, "lock_file").0, ["cannot"], "{fixed:#}");

@@ -328,8 +328,8 @@ fn batch_uninstall_exits_with_worst_code() {
 fn large_lock(bytes: usize) -> String {
     let long = "x".repeat(bytes);
     format!(
-        "format = 1\n\n[[skill]]\nname = \"acme/other\"\nrequested = \"{long}\"\nkind = \"folder\"\n\
-         archive = \"a\"\ndigest = \"b\"\n"
+        "format = 1\n\n[[skill]]\nname = \"other\"\nrequested = \"{long}\"\nkind = \"folder\"\n\
+         archive = \"\"\ndigest = \"unknown\"\n"
     )
 }
 

@@ -212,10 +212,8 @@ fn check_deleted(library: &Library, findings: &mut Findings) -> Result<(), CliEr
 /// earlier revision.
 fn wanted(context: &Context, library: &Library, name: &skill::SkillName) -> String {
     let lock = client::LockFile::read(&context.lock_path(library)).ok();
-    let content = lock.and_then(|lock| Some(lock.find(name)?.content.clone()));
-    let is_it = |revision: &library::Revision| {
-        content.as_ref().is_some_and(|content| *content == revision.digest.to_string()) && revision.was_cleared()
-    };
+    let content = lock.and_then(|lock| lock.find(name)?.content);
+    let is_it = |revision: &library::Revision| content == Some(revision.digest) && revision.was_cleared();
     let found = library.revisions(name, usize::MAX).ok().and_then(|all| all.into_iter().find(is_it));
     found.map_or_else(|| "head".to_owned(), |revision| revision.id.to_string())
 }

@@ -50,7 +50,7 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     }
     let (mut skills, mut warnings) = (Vec::new(), Vec::new());
     for (context, before) in &libraries {
-        undo_library(context, before, (&mut skills, &mut warnings))?;
+        undo_library(context, before, &mut skills, &mut warnings)?;
     }
     let mut files: Vec<PathBuf> = Vec::new();
     for file in &record.files {
@@ -144,13 +144,15 @@ fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> 
 fn undo_library(
     context: &Context,
     before: &LibraryBefore,
-    (skills, warnings): (&mut Vec<String>, &mut Vec<String>),
+    skills: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     let sight = FolderVisibility::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
-    let by = (&context.stamp(), &context.permit()? as &library::Permit<'_>);
-    let undone = client::undo_to(&mut library, &before.operation, &lock_path, by, false).map_err(failed)?;
+    let (stamp, permit) = (context.stamp(), context.permit()?);
+    let undone =
+        client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, false).map_err(failed)?;
     let state = library.state()?;
     for skill in undone.iter().flat_map(|undone| &undone.skills) {
         sight.apply(&library, &skill.name, &state.of(&skill.name));

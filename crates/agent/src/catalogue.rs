@@ -28,6 +28,17 @@ use crate::{
 /// Largest number of similar names in a "not found" error.
 const SIMILAR: usize = 3;
 
+/// A skill that is excluded because another of the same name takes precedence.
+#[derive(Debug, Clone)]
+pub struct Shadowed {
+    /// Name of both skills.
+    pub name: SkillName,
+    /// Folder of the skill that takes precedence.
+    pub by: Option<PathBuf>,
+    /// Folder of the excluded skill.
+    pub path: Option<PathBuf>,
+}
+
 /// All visible skills by precedence. A skill with the name of an earlier one is excluded, with a note.
 #[derive(Default)]
 pub struct Catalogue {
@@ -35,8 +46,8 @@ pub struct Catalogue {
     pub skills: Vec<ListedSkill>,
     /// Notes on excluded skills, one sentence each.
     pub notes: Vec<String>,
-    /// Shadowed skills: the name, the folder of the skill that takes precedence, and the folder of the excluded one.
-    pub shadowed: Vec<(SkillName, Option<PathBuf>, Option<PathBuf>)>,
+    /// Skills that are excluded because another of the same name takes precedence.
+    pub shadowed: Vec<Shadowed>,
     places: HashMap<SkillName, usize>,
     libraries: Vec<Library>,
     /// Change marks of the libraries, taken before they were read.
@@ -109,7 +120,7 @@ impl Catalogue {
         // A folder that cannot be loaded as a skill may contain skills.
         let loadable = skills.iter().filter(|skill| skill.head.is_some() || skill.fault.is_none());
         let names: HashSet<&str> = loadable.map(|skill| skill.name.as_str()).collect();
-        let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
+        let nested = places.nested(&library, access, |name| names.contains(name), &mut self.notes)?;
         skills.retain(|skill| !nested.groups.contains(skill.name.as_str()));
         self.add_library(library, mark, skills);
         for (library, inner) in nested.libraries {
@@ -139,7 +150,8 @@ impl Catalogue {
                 let place = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
                 let (by, hidden) = (place(&known.path), place(&listed.path));
                 self.notes.push(format!("{} in {hidden} is shadowed by the one in {by}", listed.name));
-                self.shadowed.push((listed.name.clone(), known.path.clone(), listed.path));
+                let (name, by, path) = (listed.name.clone(), known.path.clone(), listed.path);
+                self.shadowed.push(Shadowed { name, by, path });
             }
             None => {
                 self.places.insert(listed.name.clone(), self.skills.len());
@@ -156,7 +168,7 @@ impl Catalogue {
         };
         let hidden: Vec<SkillName> =
             self.skills.extract_if(.., |listed| is_hidden(listed)).map(|listed| listed.name).collect();
-        self.shadowed.retain(|(name, ..)| !hidden.contains(name));
+        self.shadowed.retain(|shadowed| !hidden.contains(&shadowed.name));
         self.notes.retain(|note| !hidden.iter().any(|name| note.starts_with(&format!("{name} "))));
         self.places = self.skills.iter().enumerate().map(|(place, listed)| (listed.name.clone(), place)).collect();
         self

@@ -9,7 +9,10 @@
 mod operations;
 mod table;
 
-use skill::SkillName;
+use skill::{
+    SkillName,
+    failure::{Hint, NextStep},
+};
 
 pub use operations::{COMMANDS, ROUTES, TOOLS};
 pub use table::{Act, Answer, Channel, SkillState, answer};
@@ -71,21 +74,22 @@ impl Operation {
 
     /// Returns the operation's answer for a skill that does not exist.
     fn missing(&self, name: &SkillName) -> AgentError {
-        let of_library = "list the skills in this library: skillhub list";
+        let of_library = || Hint::from("list the skills in this library: ").step(NextStep::ListSkills);
         let (message, hint) = match self.name {
             "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
-                (format!("{name}: the skill does not exist; use create to make it"), of_library)
+                (format!("{name}: the skill does not exist; use create to make it"), of_library())
             }
             "tools show"
             | "tools call"
             | "tools remove"
             | "skills_codegen_remove"
             | "POST /api/skills.codegen.remove" => {
-                (format!("{name} is not a compiled skill"), "list compiled skills with `skillhub tools list`")
+                let hint = Hint::from("list compiled skills with ").step(NextStep::ListTools);
+                (format!("{name} is not a compiled skill"), hint)
             }
             "curate restore" => (
                 format!("\"{name}\" does not match an archived skill"),
-                "list archived skills and their ids with `skillhub curate list`",
+                "list archived skills and their ids with `skillhub curate list`".into(),
             ),
             "tools policy" | "GET /skills/{name}" | "GET /api/skills/{name}" | "GET /api/skills/custom/{name}" => {
                 return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
@@ -93,9 +97,9 @@ impl Operation {
             _ if matches!(self.act, Act::Reads | Act::Enables | Act::Disables | Act::Runs) => {
                 return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
             }
-            _ => (format!("the library has no skill {name}"), of_library),
+            _ => (format!("the library has no skill {name}"), of_library()),
         };
-        AgentError::Missing { message, hint: hint.to_owned() }
+        AgentError::Missing { message, hint }
     }
 
     /// Returns whether refusals are recorded in the event log.

@@ -6,7 +6,7 @@ use library::{LibraryError, StorageError};
 use serde_json::{Value, json};
 use skill::{
     Problem, SkillName, SkillPath,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -35,7 +35,7 @@ pub enum AgentError {
         /// Message of the operation.
         message: String,
         /// Next step for the user.
-        hint: String,
+        hint: Hint,
     },
     /// There is no visible skill at that path.
     #[error("no available skill is at {}", .0.display())]
@@ -122,24 +122,26 @@ impl Fails for AgentError {
         let new = Failure::new;
         match self {
             Self::NoSkill { similar, .. } if similar.is_empty() => new(FailureKind::NotFound, "not_found")
-                .hint("list the skills available in this folder with `skillhub list`"),
+                .hint(Hint::from("list the skills available in this folder with ").step(NextStep::ListSkills)),
             Self::NoSkill { similar, .. } => {
                 new(FailureKind::NotFound, "not_found").hint(format!("did you mean {}?", similar.join(" or ")))
             }
             Self::Ambiguous { .. } => {
                 new(FailureKind::Conflict, "ambiguous_name").hint("use the name of the skill's folder")
             }
-            Self::Missing { hint, .. } => new(FailureKind::NotFound, "not_found").hint(hint),
+            Self::Missing { hint, .. } => new(FailureKind::NotFound, "not_found").hint(hint.clone()),
             Self::NoSkillAt(_) => new(FailureKind::NotFound, "not_found")
                 .hint("use the skill's name, or the absolute path of its folder or SKILL.md"),
             Self::Disagree { .. } => new(FailureKind::Usage, "invalid_request").hint("use either the name or the path"),
             Self::Nothing => new(FailureKind::Usage, "invalid_request").hint("set `name` or `path`"),
-            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(format!(
-                "show it to agents again with `skillhub enable {name}`; if a person disabled it, only a person can"
-            )),
+            Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(
+                Hint::from("show it to agents again with ")
+                    .step(NextStep::Enable(name.to_string()))
+                    .text("; if a person disabled it, only a person can"),
+            ),
             Self::Asked(name) => new(FailureKind::Refused, "policy_denied").hint(ask_hint(name)),
             Self::Unusable { name, .. } => new(FailureKind::Blocked, "external_blocked")
-                .hint(format!("see the reason with `skillhub status {name}`")),
+                .hint(Hint::from("see the reason with ").step(NextStep::ShowStatus(name.to_string()))),
             Self::NoFile { files, .. } => {
                 let names: Vec<&str> = files.iter().take(20).map(SkillPath::as_str).collect();
                 let more = if files.len() > names.len() { " and more" } else { "" };

@@ -33,7 +33,7 @@ mod visibility;
 mod words;
 
 pub use builtin::Builtin;
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, Shadowed};
 pub use catalogue_cache::{CatalogueCache, RECHECK_MILLIS};
 pub use effective::{AgentView, Reads, Views};
 pub use error::{AgentError, ask_hint};

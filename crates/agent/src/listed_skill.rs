@@ -71,8 +71,7 @@ impl ListedSkill {
         if let Some(name) = &self.registry_name {
             return Some(name.to_string());
         }
-        let origin = self.head.as_ref()?.origin.as_ref()?;
-        origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
+        self.head.as_ref()?.origin.as_ref()?.qualified_name()
     }
 
     /// Returns the edit of its folder that readers get in place of the head.
@@ -147,8 +146,8 @@ pub(crate) fn listed(library: &Library, place: usize, glance: SkillSummary) -> L
     let SkillMdSummary { title, description, version, tools, called, warnings, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
     let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
-    let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
-    let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
+    let evolved = release.is_some_and(|(origin, digest)| origin.digest().to_string() != *digest);
+    let version = release.and_then(|(origin, _)| origin.version()).or(version);
     let fault = match &standing {
         FolderStatus::Blocked(fault) if head.is_some() => Some(format!("its folder was edited by hand: {fault}")),
         FolderStatus::Blocked(fault) | FolderStatus::Lapsed(fault) => Some(fault.clone()),

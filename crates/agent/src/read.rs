@@ -146,7 +146,7 @@ pub fn read_file(
     name: &SkillName,
     path: &str,
 ) -> Result<FileText, AgentError> {
-    read_file_in_run(catalogue, settings, agent, (name, path), None)
+    read_file_in_run(catalogue, settings, agent, name, path, None)
 }
 
 /// Reads one file of a skill for an agent in a run.
@@ -157,7 +157,8 @@ pub fn read_file_in_run(
     catalogue: &Catalogue,
     settings: &Settings,
     agent: &str,
-    (name, path): (&SkillName, &str),
+    name: &SkillName,
+    path: &str,
     run: Option<&str>,
 ) -> Result<FileText, AgentError> {
     let which = SkillSelector { name: Some(name.clone()), path: None };

@@ -147,7 +147,8 @@ impl SkillLocations {
     /// subfolders that lead there. `is_skill` identifies direct subfolders that are skills themselves.
     pub(crate) fn nested(
         &self,
-        (root, access): (&Library, Access),
+        root: &Library,
+        access: Access,
         is_skill: impl Fn(&str) -> bool,
         notes: &mut Vec<String>,
     ) -> Result<Nested, LibraryError> {

@@ -214,7 +214,7 @@ impl AdoptError {
 }
 
 /// Skill folders to manage, and options.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct AdoptRequest<'a> {
     /// Skill folders, links to skill folders, or folders that contain them.
     pub paths: &'a [PathBuf],
@@ -239,7 +239,9 @@ pub struct AdoptRequest<'a> {
 pub fn adopt(
     library: &mut Library,
     request: &AdoptRequest<'_>,
-    (stamp, permit, accept): (&Stamp, &Permit<'_>, &Accept<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Vec<Adopted>, AdoptError> {
     let (mut results, mut commits) = (Vec::new(), Vec::new());
     let (mut plans, mut tracked) = (BTreeMap::new(), TrackedFolders::default());
@@ -247,7 +249,7 @@ pub fn adopt(
     for found in skills {
         let mut result = Adopted::of(&found.place);
         result.agents = request.folder_of(&found.place).map(|folder| folder.ids).unwrap_or_default();
-        match look_at(library, &found.real, (stamp, permit), &mut result) {
+        match look_at(library, &found.real, stamp, permit, &mut result) {
             Ok(Some(commit)) if is_other(&commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(Some(commit)) => {
                 result.status = if request.dry_run { AdoptStatus::DryRun } else { AdoptStatus::Adopted };
@@ -260,26 +262,26 @@ pub fn adopt(
                 result.status = AdoptStatus::Unchanged;
                 request.plan_links(library, &mut result, &mut plans, &mut tracked);
             }
-            Err(error) => refuse(library, &mut result, error, (stamp, request.dry_run)),
+            Err(error) => refuse(library, &mut result, error, stamp, request.dry_run),
         }
         results.push(result);
     }
     results.extend(passed_over.iter().map(|link| Adopted { status: AdoptStatus::PassedOver, ..Adopted::of(link) }));
     if !request.dry_run {
-        let accepted = accept_blocked(library, &mut results, &mut commits, (stamp, permit, accept))?;
+        let accepted = accept_blocked(library, &mut results, &mut commits, stamp, permit, accept)?;
         for result in results.iter_mut().filter(|result| result.name.as_ref().is_some_and(|n| accepted.contains(n))) {
             request.plan_links(library, result, &mut plans, &mut tracked);
         }
         // The links that follow the commit are part of the same uninterruptible section.
         let _whole = Section::enter().map_err(CommitError::from)?;
         let committed = commit_all(library, commits, &plans, stamp)?;
-        follow_all(library, &mut results, (committed, plans), stamp);
+        follow_all(library, &mut results, committed, plans, stamp);
     }
     Ok(results)
 }
 
 /// Stores an error in the result, and logs a denial by the policy unless this is a dry run.
-fn refuse(library: &Library, result: &mut Adopted, error: AdoptError, (stamp, dry_run): (&Stamp, bool)) {
+fn refuse(library: &Library, result: &mut Adopted, error: AdoptError, stamp: &Stamp, dry_run: bool) {
     if let (AdoptError::Denied(denied), false) = (&error, dry_run) {
         let (skill, code) = (denied.skill.as_str(), denied.failure().code);
         let event = Event::refused(stamp, skill, denied.action.as_str(), code, &denied.to_string());
@@ -310,14 +312,15 @@ fn commit_all(
 fn follow_all(
     library: &Library,
     results: &mut [Adopted],
-    (committed, plans): (Vec<Committed>, BTreeMap<SkillName, LinkPlan>),
+    committed: Vec<Committed>,
+    plans: BTreeMap<SkillName, LinkPlan>,
     stamp: &Stamp,
 ) {
     for (skill, plan) in &plans {
         let of_skill = committed.iter().find(|committed| committed.skill == *skill);
         let changes = match of_skill {
             Some(committed) => committed.links.clone(),
-            None => library.link(skill, plan, (stamp, RELINK), |_| {}).unwrap_or_else(|error| LinkChanges {
+            None => library.link(skill, plan, stamp, RELINK, |_| {}).unwrap_or_else(|error| LinkChanges {
                 warnings: vec![format!("{skill} was not linked: {error}")],
                 ..LinkChanges::default()
             }),
@@ -378,7 +381,7 @@ impl AdoptRequest<'_> {
 /// A cleared skill: name, tombstone that ends its history if any, files, and whether its folder is in the library.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
-fn permit_adopting(name: &SkillName, (files, verdict): (&Bundle, Verdict), permit: &Permit<'_>) -> Result<(), Denied> {
+fn permit_adopting(name: &SkillName, files: &Bundle, verdict: Verdict, permit: &Permit<'_>) -> Result<(), Denied> {
     permit(&SkillChange {
         skill: name,
         action: Action::Adopt,
@@ -399,7 +402,8 @@ fn is_other(commits: &[Passed], commit: &Passed) -> bool {
 fn look_at(
     library: &Library,
     path: &Path,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
     result: &mut Adopted,
 ) -> Result<Option<Passed>, AdoptError> {
     let bundle = read(path)?;
@@ -412,7 +416,7 @@ fn look_at(
     let head = library.head(&name)?;
     if let Some(head) = head.as_ref().filter(|head| !head.tombstone) {
         // The policy decides first, so that a skill hidden from an agent gets the same answer as an unused name.
-        permit_adopting(&name, (&bundle, Verdict::Allow), permit)?;
+        permit_adopting(&name, &bundle, Verdict::Allow, permit)?;
         result.revision = Some(head.id.clone());
         let is_known = in_library || library.former_contents(&name).any(|former| former.same_but_line_ends(&bundle));
         return if is_known { Ok(None) } else { Err(AdoptError::Exists(name)) };
@@ -423,7 +427,7 @@ fn look_at(
     library.check_pinned(&name, &stamp.actor)?;
     let cleared = library.clear(&name, bundle, Baseline::None)??;
     result.report = Some(cleared.report().clone());
-    permit_adopting(&name, (cleared.bundle(), cleared.report().verdict()), permit)?;
+    permit_adopting(&name, cleared.bundle(), cleared.report().verdict(), permit)?;
     Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
 }
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Origin, read_bounded};
+use library::{Origin, SourceSkill, read_bounded};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -269,19 +269,20 @@ impl ForeignEntry {
 impl ForeignSource {
     /// Returns whether a skill of the library has this source as its origin.
     pub fn is_of(&self, origin: &Origin) -> bool {
-        let (kind, source) = self.as_in_origin();
-        (kind, &source) == (origin.kind.as_str(), &origin.source)
+        match (self, origin) {
+            (Self::Git(spec), Origin::Git { url, .. }) => spec.url() == *url,
+            (Self::Folder(path), Origin::Folder { path: of, .. }) => resolved(path) == *of,
+            (Self::Other { kind, place }, Origin::Other { kind: of, place: at, .. }) => kind == of && place == at,
+            _ => false,
+        }
     }
 
-    /// Returns the kind of source and its address, in the form used by [`Origin`].
-    pub fn as_in_origin(&self) -> (&str, String) {
+    /// Returns the origin of a skill from this source.
+    pub fn origin(&self, skill: SourceSkill) -> Origin {
         match self {
-            Self::Git(spec) => ("git", spec.url()),
-            Self::Folder(path) => {
-                let path = library::resolve(path).unwrap_or_else(|_| path.clone());
-                ("folder", path.display().to_string())
-            }
-            Self::Other { kind, place } => (kind, place.clone()),
+            Self::Git(spec) => Origin::Git { url: spec.url(), commit: None, skill },
+            Self::Folder(path) => Origin::Folder { path: resolved(path), skill },
+            Self::Other { kind, place } => Origin::Other { kind: kind.clone(), place: place.clone(), skill },
         }
     }
 
@@ -293,6 +294,10 @@ impl ForeignSource {
             Self::Other { place, .. } => place.clone(),
         }
     }
+}
+
+fn resolved(path: &Path) -> String {
+    library::resolve(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 fn read_text(path: &Path) -> Result<String, ForeignError> {
@@ -313,7 +318,8 @@ fn read_text(path: &Path) -> Result<String, ForeignError> {
 fn parse<T: DeserializeOwned>(
     path: &Path,
     text: &str,
-    (versions, known): (std::ops::RangeInclusive<u64>, &'static str),
+    versions: std::ops::RangeInclusive<u64>,
+    known: &'static str,
 ) -> Result<T, ForeignError> {
     let damaged = |message: String| ForeignError::Damaged { path: path.to_owned(), message };
     let whole: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
-    Origin,
+    Origin, SourceDigest, SourceSkill,
     folder::{self, Leftovers},
 };
 use skill::{Bundle, Limits, SkillName, SkillPath, archive};
@@ -106,7 +106,7 @@ impl Installer<'_> {
         let mut batch = Batch::of(self.home, &lock)?;
         let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
         let sources: Vec<FetchItem> = sources.collect();
-        self.prefetch.fetch(self.home, self.registries, &sources, (request, &lock), self.progress);
+        self.prefetch.fetch(self.home, self.registries, &sources, request, &lock, self.progress);
         let mut taken: Vec<(SkillName, String)> = Vec::new();
         for (foreign, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
             let mut row = Imported::of(foreign, entry);
@@ -167,7 +167,7 @@ impl Installer<'_> {
         let (release, is_known) = match theirs {
             Some(theirs) if theirs.bundle.same_but_line_ends(&files) => (theirs, true),
             Some(theirs) if entry.recorded.is_of(&theirs.bundle) && !entry.recorded.is_of(&files) => (theirs, true),
-            theirs => self.of_folder_alone(entry, &name, (&files, theirs), request)?,
+            theirs => self.of_folder_alone(entry, &name, &files, theirs, request)?,
         };
         row.is_changed = !is_known || !release.bundle.same_but_line_ends(&files);
         if !is_known {
@@ -176,7 +176,7 @@ impl Installer<'_> {
                  about each difference"
                     .to_owned(),
             );
-        } else if release.origin.kind == "git" && release.origin.commit.is_none() {
+        } else if matches!(release.origin, Origin::Git { commit: None, .. }) {
             notes.push(format!(
                 "its commit is unknown until you update it (`skillhub update {name}`); until then, the lock file \
                  cannot restore it in a clone"
@@ -184,7 +184,7 @@ impl Installer<'_> {
         }
         notes.extend(release.warnings.iter().cloned());
         let taken = Some(ImportedFolder { named_in: lock.path.clone(), files });
-        let origin = Origin { name: name.to_string(), ..release.origin.clone() };
+        let origin = release.origin.clone().renamed(&name);
         Ok(Plan::Take(Box::new(Candidate { name, origin, warnings: notes, taken, ..release })))
     }
 
@@ -258,7 +258,8 @@ impl Installer<'_> {
         &self,
         entry: &ForeignEntry,
         name: &SkillName,
-        (files, theirs): (&Bundle, Option<Candidate>),
+        files: &Bundle,
+        theirs: Option<Candidate>,
         request: &InstallRequest,
     ) -> Result<(Candidate, bool), InstallError> {
         let is_known = entry.recorded.is_of(files) || matches!(entry.source, ForeignSource::Other { .. });
@@ -267,18 +268,17 @@ impl Installer<'_> {
             true => packed.hash(),
             false => Cache::of(self.home).put(&packed)?,
         };
-        let (kind, source) = entry.source.as_in_origin();
+        let origin = entry.source.origin(SourceSkill {
+            name: name.clone(),
+            version: entry.version.clone().or_else(|| version_of(files)),
+            digest: match is_known {
+                true => SourceDigest::Known(files.digest()),
+                false => SourceDigest::Foreign(entry.recorded.digest_placeholder()),
+            },
+        });
         let (asked, local) = match &entry.source {
             ForeignSource::Git(git) => (git.to_string(), git.transport() == "file"),
-            _ => (source.clone(), kind == "folder"),
-        };
-        let origin = Origin {
-            kind: kind.to_owned(),
-            source,
-            name: name.to_string(),
-            version: entry.version.clone().or_else(|| version_of(files)),
-            commit: None,
-            digest: if is_known { files.digest().to_string() } else { entry.recorded.digest_placeholder() },
+            _ => (origin.location().to_owned(), matches!(origin, Origin::Folder { .. })),
         };
         let candidate = Candidate {
             name: name.clone(),

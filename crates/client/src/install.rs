@@ -39,6 +39,7 @@ pub use installed::{InstallStatus, Installed};
 pub use linking::Hides;
 pub(crate) use linking::{Linked, Linking, paths_of};
 pub use merging::Choice;
+use plan::{PlanInputs, plan};
 pub(crate) use planned::check_usable;
 use planned::{PlannedChange, PlannedSkill};
 pub use prefetch::{Prefetch, Progress};
@@ -190,7 +191,7 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
-        self.prefetch.fetch(self.home, self.registries, &orders, (request, &lock), self.progress);
+        self.prefetch.fetch(self.home, self.registries, &orders, request, &lock, self.progress);
         let (items, needs) = items(self.inputs(), orders, request, &lock)?;
         let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
         let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
@@ -205,8 +206,8 @@ impl Installer<'_> {
                     of = of + candidates.len() - 1.min(candidates.len());
                     for mut candidate in candidates {
                         interrupt::check()?;
-                        if candidate.locked.is_none() && lock.get(&candidate.origin.name).is_none() {
-                            candidate.warnings.extend(here.warnings_for(&candidate.origin.name));
+                        if candidate.locked.is_none() && lock.get(&candidate.origin.name()).is_none() {
+                            candidate.warnings.extend(here.warnings_for(&candidate.origin.name()));
                         }
                         self.plan_one(candidate, request, &mut batch);
                         done += 1;
@@ -293,13 +294,12 @@ impl Installer<'_> {
     }
 
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
-        let label = candidate.origin.name.clone();
-        let version = candidate.origin.version.clone();
+        let (label, version) = (candidate.origin.name(), candidate.origin.version());
         if let Some(first) = batch.origins.get(&candidate.name) {
             if *first != candidate.origin {
                 let error = InstallError::TwiceInBatch {
                     name: candidate.name.clone(),
-                    first: first.name.clone(),
+                    first: first.name(),
                     second: label.clone(),
                 };
                 batch.settle(Installed::failed(label, version, error));
@@ -307,8 +307,10 @@ impl Installer<'_> {
             return;
         }
         let checked = check_signer(self.registries, &mut candidate, request, &batch.signers);
-        let (by, again) = ((self.stamp, self.permit, self.outcomes), candidate.clone());
-        match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
+        let again = candidate.clone();
+        let Self { stamp, permit, outcomes, .. } = *self;
+        let inputs = PlanInputs { reports: &batch.reports, request, stamp, permit, outcomes };
+        match checked.and_then(|()| plan(self.library, candidate, inputs)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => {
                 let is_blocked = matches!(error, InstallError::Blocked(_));
@@ -381,7 +383,7 @@ impl Installer<'_> {
         if links.is_empty() {
             return BTreeMap::new();
         }
-        let changes = self.library.link_all(&links, (self.stamp, "link"), |_, _| {});
+        let changes = self.library.link_all(&links, self.stamp, "link", |_, _| {});
         let change = |at: usize| match &changes {
             Ok(changes) => Ok(changes.get(at).cloned().unwrap_or_default()),
             Err(error) => Err(error.to_string()),
@@ -399,8 +401,8 @@ impl Installer<'_> {
             places: planned.conflicts.len(),
         };
         Installed {
-            name: candidate.origin.name.clone(),
-            version: candidate.origin.version.clone(),
+            name: candidate.origin.name(),
+            version: candidate.origin.version(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
             originals: Vec::new(),

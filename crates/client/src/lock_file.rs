@@ -16,7 +16,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Durability, Library, LibraryError, LibraryLock, read_bounded, write_atomically};
+use library::{Durability, Library, LibraryError, LibraryLock, Origin, OriginFields, read_bounded, write_atomically};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
@@ -38,14 +38,10 @@ const FORMAT: i64 = 1;
 const SHOWN_BYTES: usize = 64 << 10;
 
 /// Known kinds of sources. A file with any other kind, from a later version, is rejected as a whole and left unchanged.
-const KINDS: [&str; 6] = ["registry", "git", "folder", "archive", OTHER, "clawhub"];
+const KINDS: [&str; 6] = [Origin::REGISTRY, Origin::GIT, Origin::FOLDER, Origin::ARCHIVE, OTHER, "clawhub"];
 
 /// Kind of a source of another tool that skillhub cannot fetch from. Earlier versions wrote the tool's own word.
 const OTHER: &str = "other";
-/// Returns the word that the file uses for a kind of source.
-pub(crate) fn kind_in_file(kind: &str) -> String {
-    if KINDS.contains(&kind) { kind.to_owned() } else { OTHER.to_owned() }
-}
 
 const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. Commit this file.\n";
 
@@ -87,30 +83,20 @@ pub struct LockFile {
 }
 
 /// One skill in a lock file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LockedSkill {
-    /// Full name `owner/name`, or the bare name of a skill from another source.
-    pub name: String,
+    /// Source, with the installed release.
+    pub origin: Origin,
     /// Request of the user. For a registry's skill, a version or range, empty for the newest; otherwise the whole spec.
     pub requested: String,
-    /// Version, if the source has one.
-    pub version: Option<String>,
-    /// Kind of source: `registry`, `git`, `folder`, `archive`, or that of another tool.
-    pub kind: String,
-    /// Location of the registry, git URL, or path.
-    pub source: String,
     /// True if the source exists on this machine only.
     pub local: bool,
-    /// Commit id, for a git source.
-    pub commit: Option<String>,
     /// Fingerprint of the owner's key that signed the release.
     pub signer: Option<String>,
-    /// Hash of the packed release.
-    pub archive: String,
-    /// Digest of the release.
-    pub digest: String,
-    /// Digest of the skill's current content in the library.
-    pub content: String,
+    /// Hash of the packed release; `None` if its files are unknown.
+    pub archive: Option<Digest>,
+    /// Digest of the skill's current content in the library; `None` in entries of older versions.
+    pub content: Option<Digest>,
     /// Ids of the agents in whose folders it is linked, sorted.
     pub agents: Vec<String>,
     /// Version of the rules that cleared it.
@@ -263,8 +249,8 @@ impl LockFile {
         for (at, table) in tables.into_iter().enumerate() {
             check_kind(&table, path)?;
             let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill number {}: {what}", at + 1)))?;
-            if let Some(double) = skills.insert(skill.name.clone(), skill) {
-                return Err(damaged(format!("{} is listed twice", double.name)));
+            if let Some(double) = skills.insert(skill.name(), skill) {
+                return Err(damaged(format!("{} is listed twice", double.name())));
             }
         }
         Ok(Self { path: path.to_owned(), others, skills })
@@ -279,6 +265,11 @@ impl LockFile {
     /// Returns the skills, sorted by name.
     pub fn skills(&self) -> impl Iterator<Item = &LockedSkill> {
         self.skills.values()
+    }
+
+    /// Returns the full names of the skills, sorted.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.skills.keys().map(String::as_str)
     }
 
     /// Returns whether the file lists no skills.
@@ -296,12 +287,12 @@ impl LockFile {
     /// Returns the entry of the skill whose folder has this name.
     #[must_use]
     pub fn find(&self, name: &SkillName) -> Option<&LockedSkill> {
-        self.skills.values().find(|skill| skill.bare_name() == name.as_str())
+        self.skills.values().find(|skill| skill.bare_name() == name)
     }
 
     /// Returns the registry from which the skill with this full name was installed; `None` for other kinds of sources.
     pub(crate) fn release_source(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|skill| skill.kind == "registry").map(|skill| skill.source.as_str())
+        self.get(name)?.origin.as_registry().map(|release| release.registry.as_str())
     }
 
     /// Returns the entry of the skill whose folder has this name, as the text of a lock file with only this entry.
@@ -312,14 +303,15 @@ impl LockFile {
 
     /// Returns the text of a lock file with only this entry.
     pub(crate) fn text_of(entry: &LockedSkill) -> String {
-        let skills = BTreeMap::from([(entry.name.clone(), entry.clone())]);
+        let skills = BTreeMap::from([(entry.name(), entry.clone())]);
         Self { path: PathBuf::new(), others: Table::new(), skills }.to_text()
     }
 
     /// Adds or replaces an entry. Unknown fields of the replaced entry are kept.
     pub fn insert(&mut self, skill: LockedSkill) {
-        let raw = self.skills.remove(&skill.name).map(|old| old.raw).unwrap_or_default();
-        self.skills.insert(skill.name.clone(), LockedSkill { raw, ..skill });
+        let name = skill.name();
+        let raw = self.skills.remove(&name).map(|old| old.raw).unwrap_or_default();
+        self.skills.insert(name, LockedSkill { raw, ..skill });
     }
 
     /// Removes an entry. Returns whether it existed.
@@ -381,7 +373,7 @@ impl LockFile {
     /// Returns the entries by the names of their folders.
     pub(crate) fn by_bare_name(&self) -> BTreeMap<&str, &LockedSkill> {
         // The first entry wins, as in `find`.
-        self.skills.values().rev().map(|skill| (skill.bare_name(), skill)).collect()
+        self.skills.values().rev().map(|skill| (skill.bare_name().as_str(), skill)).collect()
     }
 }
 
@@ -405,38 +397,52 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl LockedSkill {
-    /// Returns whether the content was changed since it was installed.
+    /// Returns the full name `owner/name`, or the bare name of a skill from another source.
     #[must_use]
-    pub fn is_evolved(&self) -> bool {
-        !self.content.is_empty() && self.content != self.digest
+    pub fn name(&self) -> String {
+        self.origin.name()
     }
 
     /// Returns the name without the owner.
     #[must_use]
-    pub fn bare_name(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or(&self.name)
+    pub fn bare_name(&self) -> &SkillName {
+        self.origin.bare_name()
     }
 
-    /// Returns whether the release that the skill was installed from is known. It may be unknown if another tool
-    /// installed the skill and its files were changed since.
-    pub(crate) fn names_release(&self) -> bool {
-        self.digest.parse::<Digest>().is_ok()
+    /// Returns whether the content was changed since it was installed.
+    #[must_use]
+    pub fn is_evolved(&self) -> bool {
+        self.content.is_some() && self.content != self.origin.digest().known()
+    }
+
+    /// Returns an origin as the file has it: with one word for all sources that skillhub cannot fetch from.
+    pub(crate) fn origin_in_file(origin: Origin) -> Origin {
+        match origin {
+            Origin::Other { kind, place, skill } if !KINDS.contains(&kind.as_str()) => {
+                Origin::Other { kind: OTHER.to_owned(), place, skill }
+            }
+            known => known,
+        }
     }
 
     fn of(value: Value) -> Result<Self, String> {
         let Value::Table(mut raw) = value else { return Err("it is not a table".to_owned()) };
-        let mut skill = Self {
+        let fields = OriginFields {
             name: text(&mut raw, "name")?.ok_or("it has no `name`")?,
-            requested: text(&mut raw, "requested")?.unwrap_or_default(),
             version: text(&mut raw, "version")?,
             kind: text(&mut raw, "kind")?.ok_or("it has no `kind`")?,
             source: text(&mut raw, "source")?.unwrap_or_default(),
-            local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
             commit: text(&mut raw, "commit")?,
-            signer: text(&mut raw, "signer")?,
-            archive: text(&mut raw, "archive")?.ok_or("it has no `archive`")?,
             digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
-            content: text(&mut raw, "content")?.unwrap_or_default(),
+        };
+        raw.contains_key("archive").then_some(()).ok_or("it has no `archive`")?;
+        let mut skill = Self {
+            origin: Origin::try_from(fields).map_err(|error| error.to_string())?,
+            requested: text(&mut raw, "requested")?.unwrap_or_default(),
+            local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
+            signer: text(&mut raw, "signer")?,
+            archive: digest(&mut raw, "archive")?,
+            content: digest(&mut raw, "content")?,
             agents: texts(raw.remove("agents")),
             ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
             requires: texts(raw.remove("requires")),
@@ -448,6 +454,12 @@ impl LockedSkill {
         skill.raw = raw;
         Ok(skill)
     }
+}
+
+/// Reads a digest; `None` if it is missing or empty.
+fn digest(table: &mut Table, key: &str) -> Result<Option<Digest>, String> {
+    let text = text(table, key)?.filter(|text| !text.is_empty());
+    text.map(|text| text.parse()).transpose().map_err(|error: skill::DigestError| format!("`{key}`: {error}"))
 }
 
 fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
@@ -476,22 +488,33 @@ fn describe_parse_error(error: &toml::de::Error, text: &str) -> String {
 mod tests {
     use super::*;
 
-    const OLD: &str = "format = 1\nlater = true\n\n[[skill]]\nname = \"zoe/pdf\"\nkind = \"registry\"\n\
-        archive = \"sha256:a\"\ndigest = \"sha256:b\"\nsigner = \"z\"\n\n[[skill]]\nname = \"acme/pdf\"\n\
+    /// Text of a lock file with two skills and unknown fields. `~a~` stands for a digest.
+    const OLD: &str = "format = 1\nlater = true\n\n[[skill]]\nname = \"zoe/pdf\"\nversion = \"2.0.0\"\n\
+        kind = \"registry\"\narchive = \"~a~\"\ndigest = \"~b~\"\nsigner = \"z\"\n\n[[skill]]\nname = \"acme/pdf\"\n\
         requested = \"^1\"\nversion = \"1.0.0\"\nkind = \"registry\"\nsource = \"/r\"\nlocal = true\n\
-        archive = \"sha256:c\"\ndigest = \"sha256:d\"\ncontent = \"sha256:d\"\nagents = [\"x\"]\nruleset = \"1\"\n\
+        archive = \"~c~\"\ndigest = \"~d~\"\ncontent = \"~d~\"\nagents = [\"x\"]\nruleset = \"1\"\n\
         [skill.extra]\ndeep = { a = 1 }\n";
 
+    /// Writes a digest for each `~x~`.
+    fn with_digests(text: &str) -> String {
+        let parts = text.split('~').enumerate();
+        parts.map(|(at, part)| if at % 2 == 1 { digest_of(part).to_string() } else { part.to_owned() }).collect()
+    }
+
+    fn digest_of(text: &str) -> Digest {
+        Digest::of_bytes(text.as_bytes())
+    }
+
     fn parse(text: &str) -> Result<LockFile, LockFileError> {
-        LockFile::parse(text, Path::new("skillhub.lock"))
+        LockFile::parse(&with_digests(text), Path::new("skillhub.lock"))
     }
 
     /// In the lock file of `npx skills`, one owner's skill overwrites the other's.
     #[test]
     fn same_named_skills_coexist() {
         let file = parse(OLD).unwrap();
-        assert_eq!(file.skills().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["acme/pdf", "zoe/pdf"]);
-        assert_eq!(file.get("acme/pdf").unwrap().bare_name(), "pdf");
+        assert_eq!(file.names().collect::<Vec<_>>(), ["acme/pdf", "zoe/pdf"]);
+        assert_eq!(file.get("acme/pdf").unwrap().bare_name().as_str(), "pdf");
     }
 
     #[test]
@@ -513,8 +536,11 @@ mod tests {
         file.insert(LockedSkill { capabilities: odd, ..file.get("acme/pdf").unwrap().clone() });
         let usual: Vec<_> = (0..20).map(|at| format!("network host{at}.example.com")).collect();
         for at in 0..2000 {
-            let (name, capabilities) = (format!("acme/s{at}"), usual.clone());
-            file.insert(LockedSkill { name, capabilities, ..file.get("acme/pdf").unwrap().clone() });
+            let old = file.get("acme/pdf").unwrap().clone();
+            let mut release = old.origin.as_registry().unwrap().clone();
+            release.name = format!("acme/s{at}").parse().unwrap();
+            let (origin, capabilities) = (Origin::Registry(release), usual.clone());
+            file.insert(LockedSkill { origin, capabilities, ..old });
         }
         let text = file.readable_text().unwrap();
         assert!(text.contains("capabilities = [\n  \"runs (computed)\",\n  "));
@@ -524,12 +550,12 @@ mod tests {
     #[test]
     fn unknown_fields_survive_a_rewrite() {
         let mut file = parse(OLD).unwrap();
-        let skill = LockedSkill { content: "sha256:e".into(), ..file.get("acme/pdf").unwrap().clone() };
+        let skill = LockedSkill { content: Some(digest_of("e")), ..file.get("acme/pdf").unwrap().clone() };
         file.insert(LockedSkill { raw: Table::new(), ..skill });
         let text = file.to_text();
         assert_eq!(parse(&text).unwrap(), file, "{text}");
         assert_eq!(parse(&text).unwrap().to_text(), text);
-        for kept in ["later = true", "signer", "deep", "sha256:e"] {
+        for kept in ["later = true", "signer", "deep", &digest_of("e").to_string()] {
             assert!(text.contains(kept), "{kept} in {text}");
         }
         assert!(text.find("acme/pdf") < text.find("zoe/pdf"), "sorted by name");
@@ -574,8 +600,67 @@ mod tests {
     }
 
     #[test]
+    fn every_source_is_rewritten_identically() {
+        let (commit, more) = ("a".repeat(40), "agents = []\nruleset = \"1\"\n");
+        let entry = |name: &str, fields: &str, rest: &str| {
+            format!("\n[[skill]]\nname = \"{name}\"\nrequested = \"\"\n{fields}{rest}content = \"~c~\"\n{more}")
+        };
+        let known = "archive = \"~a~\"\ndigest = \"~d~\"\n";
+        let text = [
+            format!("{HEAD}format = 1\n"),
+            entry(
+                "acme/pdf",
+                "version = \"1.2.0-rc.1+b\"\nsigner = \"SHA256:x\"\nkind = \"registry\"\nsource = \"/r\"\nlocal = true\n",
+                known,
+            ),
+            entry(
+                "b",
+                &format!(
+                    "version = \"v1 beta\"\ncommit = \"{commit}\"\nkind = \"git\"\nsource = \"https://e.org/r\"\n"
+                ),
+                known,
+            ),
+            entry("c", "kind = \"git\"\nsource = \"file:///r\"\n", "archive = \"~a~\"\ndigest = \"git-tree:00\"\n"),
+            entry("d", "version = \"1\"\nkind = \"folder\"\nsource = \"/f\"\nlocal = true\n", known),
+            entry("e", "kind = \"archive\"\nsource = \"/a.skill\"\n", "archive = \"\"\ndigest = \"~d~\"\n"),
+            entry("f", "version = \"3.0.0\"\nkind = \"clawhub\"\nsource = \"x\"\n", known),
+            entry("g", "kind = \"other\"\nsource = \"left-pad\"\n", "archive = \"~a~\"\ndigest = \"unknown\"\n"),
+        ];
+        let text = with_digests(&text.concat());
+        let file = parse(&text).unwrap();
+        assert_eq!(file.skills().count(), 7);
+        assert_eq!(file.to_text(), text);
+    }
+
+    #[test]
+    fn contradictory_entry_is_damage() {
+        let entry =
+            "name = \"acme/pdf\"\nversion = \"1.0.0\"\nkind = \"registry\"\narchive = \"~a~\"\ndigest = \"~d~\"\n";
+        let whole = |entry: &str| format!("format = 1\n[[skill]]\n{entry}");
+        assert!(parse(&whole(entry)).is_ok());
+        for (good, bad, why) in [
+            ("acme/pdf", "pdf", "owner/name"),
+            ("version = \"1.0.0\"\n", "", "no version"),
+            ("1.0.0", "^1", "not a version"),
+            ("~d~", "unknown", "not a digest"),
+            ("~a~", "sha256:00", "`archive`: \"sha256:00\" is not a digest"),
+            ("version", "commit = \"main\"\nversion", "cannot have a commit"),
+            ("registry", "folder", "cannot be the name of a skill"),
+        ] {
+            let error = parse(&whole(&entry.replace(good, bad))).unwrap_err();
+            assert_eq!(error.failure().code, "damaged_lock_file");
+            assert!(
+                error.to_string().contains("skill number 1: ") && error.to_string().contains(why),
+                "{bad}: {error}"
+            );
+        }
+    }
+
+    #[test]
     fn duplicate_skill_is_refused() {
-        let twice = format!("{OLD}\n[[skill]]\nname = \"acme/pdf\"\nkind = \"git\"\narchive = \"a\"\ndigest = \"b\"\n");
+        let twice = format!(
+            "{OLD}\n[[skill]]\nname = \"acme/pdf\"\nversion = \"1.0.0\"\nkind = \"registry\"\narchive = \"\"\ndigest = \"~b~\"\n"
+        );
         assert!(parse(&twice).unwrap_err().to_string().contains("twice"));
     }
 }

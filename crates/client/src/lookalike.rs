@@ -164,7 +164,7 @@ impl<'l> InstalledNames<'l> {
     /// Builds the index of the skills in a lock file.
     pub fn of(lock: &'l LockFile) -> Self {
         let mut here = Self { names: Known::default(), owners: Known::default() };
-        for skill in lock.skills().map(|skill| skill.name.as_str()) {
+        for skill in lock.names() {
             here.names.add(bare(skill), skill);
             if let Some((owner, _)) = skill.split_once('/') {
                 here.owners.add(owner, skill);
@@ -279,8 +279,9 @@ fn slips_at_the_beginning(name: &str) -> Vec<SkillName> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::lock_file::LockedSkill;
 
     #[test]
     fn similar_names_are_lookalikes() {
@@ -323,15 +324,22 @@ mod tests {
             owners.iter().flat_map(|owner| words.iter().map(move |word| format!("{owner}{word}"))).collect();
         let mut lock = LockFile::default();
         for name in &names {
-            lock.insert(LockedSkill { name: name.clone(), ..LockedSkill::default() });
+            let (kind, version) =
+                if name.contains('/') { ("registry", "version = \"1.0.0\"\n") } else { ("folder", "") };
+            let digest = format!("sha256:{}", "0".repeat(64));
+            let text = format!(
+                "format = 1\n[[skill]]\nname = \"{name}\"\n{version}kind = \"{kind}\"\narchive = \"\"\n\
+                 digest = \"{digest}\"\n"
+            );
+            let one = LockFile::parse(&text, Path::new("skillhub.lock")).unwrap();
+            one.skills().for_each(|skill| lock.insert(skill.clone()));
         }
         let here = InstalledNames::of(&lock);
         for name in &names {
-            let near: Vec<_> =
-                lock.skills().filter(|skill| skill.name != *name && is_near(name, &skill.name)).collect();
+            let near: Vec<_> = lock.names().filter(|other| other != name && is_near(name, other)).collect();
             let told = here.warnings_for(name);
             assert!(near.len() == told.len() && (!told.is_empty() || name.contains("notes-")), "{name}: {told:?}");
-            let is_told = |(skill, told): (&LockedSkill, &String)| told.contains(&format!(" not {}, ", skill.name));
+            let is_told = |(other, told): (&str, &String)| told.contains(&format!(" not {other}, "));
             assert!(near.into_iter().zip(&told).all(is_told), "{name}: {told:?}");
         }
     }

@@ -128,7 +128,7 @@ pub fn publish(
     accept: &Accept<'_>,
 ) -> Result<Published, PublishError> {
     let (path, bundle) = read(folder)?;
-    publish_files(&path, bundle, None, (options, by, accept))
+    publish_files(&path, bundle, None, options, by, accept)
 }
 
 /// Publishes the files of a skill. `path` is the folder that contains them.
@@ -136,7 +136,9 @@ fn publish_files(
     path: &Path,
     bundle: Bundle,
     forked_from: Option<ForkedFrom>,
-    (options, by, accept): (&PublishOptions, Publisher<'_>, &Accept<'_>),
+    options: &PublishOptions,
+    by: Publisher<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Published, PublishError> {
     let asked = options.version.as_deref().map(parse_version).transpose()?;
     let (name, problems) = checked_name(path, &bundle)?;
@@ -144,7 +146,7 @@ fn publish_files(
     let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
     let cleared = match scan::clear_by(bundle, Baseline::None, &by.registries.scanner()) {
-        Err(blocked) => accepted(&name, blocked, (by, accept))?,
+        Err(blocked) => accepted(&name, blocked, by, accept)?,
         Ok(cleared) => cleared,
     };
     let registry = by.registries.serving(&name.owner)?;
@@ -176,7 +178,8 @@ fn publish_files(
 fn accepted(
     name: &QualifiedName,
     blocked: Box<Blocked>,
-    (by, accept): (Publisher<'_>, &Accept<'_>),
+    by: Publisher<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Cleared, PublishError> {
     match by.registries.serving(&name.owner) {
         Ok(registry) if registry.is_server() => {

@@ -431,13 +431,14 @@ impl Registry {
         &mut self,
         name: &QualifiedName,
         version: &Version,
-        flag: (bool, Option<&str>),
+        yanked: bool,
+        reason: Option<&str>,
         stamp: &Stamp,
     ) -> Result<Entry, E> {
         if let Access::Web(web) = &self.reach {
-            return Ok(web.set_yanked(&self.index, name, version, flag)?);
+            return Ok(web.set_yanked(&self.index, name, version, yanked, reason)?);
         }
-        self.change(name, None, |index| Ok(index.set_yanked(name, version, flag, stamp)?))
+        self.change(name, None, |index| Ok(index.set_yanked(name, version, yanked, reason, stamp)?))
     }
 
     /// Marks a release as deprecated, or removes the mark.
@@ -477,10 +478,8 @@ impl Registry {
     }
 
     fn archive_path(&self, digest: &Digest) -> Option<String> {
-        match self.index.config().archive_location(digest) {
-            ArchiveLocation::Tree(path) => Some(path),
-            ArchiveLocation::Url(_) => None,
-        }
+        let ArchiveLocation::Tree(path) = self.index.config().archive_location(digest) else { return None };
+        Some(path)
     }
 
     fn with(&self, paths: Vec<String>) -> Result<&Index, RegistryError> {

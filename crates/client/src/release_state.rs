@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use library::Origin;
+use library::{Origin, RegistryRelease};
 use registry_index::{Entry, Index, ReadError};
-use semver::Version;
 use serde::{Deserialize, Serialize};
-use skill::{Digest, QualifiedName};
+use skill::Digest;
 
 use crate::registry::Registries;
 
@@ -91,18 +90,18 @@ pub fn known_states<'a>(
     registries: &Registries,
     origins: impl Iterator<Item = &'a Origin>,
 ) -> BTreeMap<InstalledRelease, ReleaseState> {
-    let mut by_source: BTreeMap<&str, Vec<&Origin>> = BTreeMap::new();
-    for origin in origins.filter(|origin| origin.kind == "registry") {
-        by_source.entry(&origin.source).or_default().push(origin);
+    let mut by_source: BTreeMap<&str, Vec<&RegistryRelease>> = BTreeMap::new();
+    for release in origins.filter_map(Origin::as_registry) {
+        by_source.entry(&release.registry).or_default().push(release);
     }
     let kept = registries.known_states();
     let (mut all, mut news) = (BTreeMap::new(), kept.clone());
-    for (source, origins) in by_source {
+    for (source, releases) in by_source {
         let Some(index) = registries.local_index(source) else { continue };
         let Ok(revision) = index.revision() else { continue };
-        let known = KnownStates::of(&index, revision, &origins, kept.get(source));
+        let known = KnownStates::of(&index, revision, &releases, kept.get(source));
         all.extend(known.states.iter().map(|(release, state)| ((source.to_owned(), release.clone()), state.clone())));
-        if known.is_whole && origins.len() >= KEPT_FROM {
+        if known.is_whole && releases.len() >= KEPT_FROM {
             news.insert(source.to_owned(), known);
         }
     }
@@ -112,15 +111,15 @@ pub fn known_states<'a>(
 
 impl KnownStates {
     /// Returns the cached states if they are still valid, otherwise reads the index.
-    fn of(index: &Index, revision: String, origins: &[&Origin], before: Option<&Self>) -> Self {
-        let releases = digest_of(origins);
+    fn of(index: &Index, revision: String, all: &[&RegistryRelease], before: Option<&Self>) -> Self {
+        let releases = digest_of(all);
         if let Some(known) = before.filter(|known| known.revision == revision && known.releases == releases) {
             return Self { is_whole: true, ..known.clone() };
         }
         let (mut states, mut is_whole) = (BTreeMap::new(), true);
-        for origin in origins {
-            match state_in(index, origin) {
-                Ok(state) => states.extend(state.map(|state| (origin.release(), state))),
+        for release in all {
+            match state_in(index, release) {
+                Ok(state) => states.extend(state.map(|state| (release.to_string(), state))),
                 // A mirror may fetch the entries later without a new revision, so an incomplete result is not cached.
                 Err(_) => is_whole = false,
             }
@@ -129,16 +128,13 @@ impl KnownStates {
     }
 }
 
-fn state_in(index: &Index, origin: &Origin) -> Result<Option<ReleaseState>, ReadError> {
-    let name: Option<QualifiedName> = origin.name.parse().ok();
-    let version: Option<Version> = origin.version.as_deref().and_then(|version| version.parse().ok());
-    let (Some(name), Some(version)) = (name, version) else { return Ok(None) };
-    let entries = index.releases(&name)?;
-    Ok(entries.iter().find(|entry| entry.version == version).and_then(ReleaseState::of))
+fn state_in(index: &Index, release: &RegistryRelease) -> Result<Option<ReleaseState>, ReadError> {
+    let entries = index.releases(&release.name)?;
+    Ok(entries.iter().find(|entry| entry.version == release.version).and_then(ReleaseState::of))
 }
 
-fn digest_of(origins: &[&Origin]) -> String {
-    let mut releases: Vec<String> = origins.iter().map(|origin| origin.release()).collect();
+fn digest_of(releases: &[&RegistryRelease]) -> String {
+    let mut releases: Vec<String> = releases.iter().map(ToString::to_string).collect();
     releases.sort();
     Digest::of_bytes(releases.join("\n").as_bytes()).to_string()
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::{
     lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
-    resolve::{self, ResolveError},
+    resolve::{self, Located, ResolveError},
     spec::Spec,
 };
 
@@ -57,7 +57,7 @@ impl Signed {
 /// # Errors
 /// [`ResolveError`]
 pub fn info(registries: &Registries, spec: &Spec, lock: &LockFile) -> Result<Info, ResolveError> {
-    let (registry, name, request) = resolve::locate_known(registries, spec, lock)?;
+    let Located { registry, name, request } = resolve::locate_known(registries, spec, lock)?;
     let all = resolve::releases(&registry, &name)?;
     let is_wanted = |entry: &Entry| match request.wanted() {
         ReleaseSelector::Newest => true,
@@ -137,12 +137,13 @@ impl Fails for YankError {
 pub fn yank(
     registries: &Registries,
     spec: &Spec,
-    flag: (bool, Option<&str>),
+    yanked: bool,
+    reason: Option<&str>,
     by: &str,
     now: Timestamp,
 ) -> Result<Yanked, YankError> {
-    set_flag(registries, spec, (by, now), |registry, name, version, stamp| {
-        registry.set_yanked(name, version, flag, stamp)
+    set_flag(registries, spec, by, now, |registry, name, version, stamp| {
+        registry.set_yanked(name, version, yanked, reason, stamp)
     })
 }
 
@@ -158,7 +159,7 @@ pub fn deprecate(
     by: &str,
     now: Timestamp,
 ) -> Result<Yanked, YankError> {
-    set_flag(registries, spec, (by, now), |registry, name, version, stamp| {
+    set_flag(registries, spec, by, now, |registry, name, version, stamp| {
         registry.set_deprecated(name, version, deprecation, stamp)
     })
 }
@@ -166,10 +167,11 @@ pub fn deprecate(
 fn set_flag(
     registries: &Registries,
     spec: &Spec,
-    (by, now): (&str, Timestamp),
+    by: &str,
+    now: Timestamp,
     set: impl FnOnce(&mut Registry, &QualifiedName, &Version, &Stamp) -> Result<Entry, YankError>,
 ) -> Result<Yanked, YankError> {
-    let (mut registry, name, request) = resolve::locate(registries, spec)?;
+    let Located { mut registry, name, request } = resolve::locate(registries, spec)?;
     let ReleaseSelector::Exact(version) = request.wanted() else { return Err(YankError::NotExact(spec.to_string())) };
     resolve::releases(&registry, &name)?;
     let stamp = Stamp { by: by.to_owned(), at: now };

@@ -13,6 +13,7 @@ use std::{
     path::Path,
 };
 
+use library::RegistryRelease;
 use registry_index::{Entry, ReleaseSelector, Requirement};
 use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -207,9 +208,9 @@ pub(crate) fn choose(
             why,
         });
     }
-    let elsewhere = lock.skills().filter(|skill| skill.kind != "registry").flat_map(|skill| {
+    let elsewhere = lock.skills().filter(|skill| skill.origin.as_registry().is_none()).flat_map(|skill| {
         let required = skill.requires.iter().filter_map(|text| text.parse().ok());
-        required.map(|required| (skill.name.clone(), required))
+        required.map(|required| (skill.name(), required))
     });
     let is_again = |who: &String| more.iter().any(|(other, _)| other == who);
     for (who, required) in elsewhere.filter(|(who, _)| !is_again(who)).chain(more.iter().cloned()) {
@@ -319,12 +320,11 @@ impl Release {
 
 impl InstalledVersion {
     fn of(skill: &LockedSkill, may_merge: bool) -> Option<(QualifiedName, Self)> {
-        let name = skill.name.parse().ok().filter(|_| skill.kind == "registry")?;
-        let version = skill.version.as_deref()?.parse().ok()?;
+        let RegistryRelease { registry, name, version, .. } = skill.origin.as_registry()?.clone();
         let here = Self {
             version,
             requires: parsed(&skill.requires),
-            source: skill.source.clone(),
+            source: registry,
             may_move: skill.dependency && (may_merge || !skill.is_evolved()),
             is_dependency: skill.dependency,
         };
@@ -395,8 +395,8 @@ pub struct Requirers {
 pub fn requirers_of(lock_path: &Path) -> Result<BTreeMap<String, Requirers>, LockFileError> {
     let lock = LockFile::read(lock_path)?;
     let of = |skill: &LockedSkill| {
-        let by = requirers(&lock, &skill.name, &BTreeSet::new());
-        (skill.bare_name().to_owned(), Requirers { is_dependency: skill.dependency, by })
+        let by = requirers(&lock, &skill.name(), &BTreeSet::new());
+        (skill.bare_name().to_string(), Requirers { is_dependency: skill.dependency, by })
     };
     let all = lock.skills().map(of);
     Ok(all.filter(|(_, requirers)| requirers.is_dependency || !requirers.by.is_empty()).collect())
@@ -406,9 +406,9 @@ pub fn requirers_of(lock_path: &Path) -> Result<BTreeMap<String, Requirers>, Loc
 pub(crate) fn requirers(lock: &LockFile, name: &str, without: &BTreeSet<String>) -> Vec<String> {
     let requires = |skill: &&LockedSkill| {
         let mut required = skill.requires.iter().filter_map(|text| text.parse::<Requirement>().ok());
-        !without.contains(&skill.name) && required.any(|required| required.name.to_string() == name)
+        !without.contains(&skill.name()) && required.any(|required| required.name.to_string() == name)
     };
-    lock.skills().filter(requires).map(|skill| skill.name.clone()).collect()
+    lock.skills().filter(requires).map(LockedSkill::name).collect()
 }
 
 /// Returns the requirements that are no longer needed once the given skills are removed. A requirement that was changed
@@ -418,15 +418,16 @@ pub(crate) fn left_behind<'a>(lock: &'a LockFile, leaving: &BTreeSet<String>) ->
     let mut found: Vec<&LockedSkill> = Vec::new();
     loop {
         let is_left = |skill: &&LockedSkill| {
-            let is_known = gone.contains(&skill.name) || found.iter().any(|known| known.name == skill.name);
+            let name = skill.name();
+            let is_known = gone.contains(&name) || found.iter().any(|known| known.origin == skill.origin);
             skill.dependency
                 && !is_known
-                && requirers(lock, &skill.name, &gone).is_empty()
-                && requirers(lock, &skill.name, &nobody).iter().any(|requirer| gone.contains(requirer))
+                && requirers(lock, &name, &gone).is_empty()
+                && requirers(lock, &name, &nobody).iter().any(|requirer| gone.contains(requirer))
         };
         let Some(next) = lock.skills().find(is_left) else { return found };
         if !next.is_evolved() {
-            gone.insert(next.name.clone());
+            gone.insert(next.name());
         }
         found.push(next);
     }
@@ -442,17 +443,18 @@ mod tests {
         let mut file = LockFile::parse("format = 1\n", Path::new("skillhub.lock")).unwrap();
         for line in text.lines().map(str::trim) {
             let (name, requires) = line.split_once(':').unwrap_or((line, ""));
-            let content = if name.contains('~') { "other" } else { "same" };
-            file.insert(LockedSkill {
-                name: name.trim_start_matches(['+', '~']).to_owned(),
-                kind: "registry".to_owned(),
-                version: Some("1.0.0".to_owned()),
-                digest: "same".to_owned(),
-                content: content.to_owned(),
-                requires: requires.split_whitespace().map(str::to_owned).collect(),
-                dependency: name.contains('+'),
-                ..LockedSkill::default()
-            });
+            let content = if name.contains('~') { "f" } else { "0" };
+            let entry = format!(
+                "format = 1\n[[skill]]\nname = \"{}\"\nkind = \"registry\"\nversion = \"1.0.0\"\narchive = \"\"\n\
+                 digest = \"sha256:{}\"\ncontent = \"sha256:{}\"\nrequires = {:?}\ndependency = {}\n",
+                name.trim_start_matches(['+', '~']),
+                "0".repeat(64),
+                content.repeat(64),
+                requires.split_whitespace().collect::<Vec<_>>(),
+                name.contains('+')
+            );
+            let one = LockFile::parse(&entry, Path::new("skillhub.lock")).unwrap();
+            one.skills().for_each(|skill| file.insert(skill.clone()));
         }
         file
     }
@@ -460,7 +462,7 @@ mod tests {
     fn left(text: &str, leaving: &[&str]) -> String {
         let leaving = leaving.iter().map(|name| (*name).to_owned()).collect();
         let lock = lock(text);
-        let mut names: Vec<&str> = left_behind(&lock, &leaving).iter().map(|skill| skill.name.as_str()).collect();
+        let mut names: Vec<String> = left_behind(&lock, &leaving).iter().map(|skill| skill.name()).collect();
         names.sort_unstable();
         names.join(" ")
     }

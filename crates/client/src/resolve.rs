@@ -1,5 +1,6 @@
 //! [`resolve`]: finds the release for a name that a user entered.
 
+use library::RegistryRelease;
 use registry_index::{Entry, ReadError, ReleaseSelector, newest, select};
 use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -106,7 +107,7 @@ fn join(versions: &[Version]) -> String {
 /// # Errors
 /// [`ResolveError`]
 pub fn resolve(registries: &Registries, spec: &Spec) -> Result<Resolved, ResolveError> {
-    let (registry, name, request) = locate(registries, spec)?;
+    let Located { registry, name, request } = locate(registries, spec)?;
     release_in(registry, name, &request)
 }
 
@@ -123,16 +124,24 @@ pub(crate) fn release_in(
     Ok(Resolved { registry, name, entry })
 }
 
+/// Place of a skill that a spec names.
+pub(crate) struct Located {
+    pub registry: Registry,
+    pub name: QualifiedName,
+    /// Version request of the spec.
+    pub request: VersionRequest,
+}
+
 /// Returns the registry and the full name for a spec.
-pub(crate) fn locate(
-    registries: &Registries,
-    spec: &Spec,
-) -> Result<(Registry, QualifiedName, VersionRequest), ResolveError> {
+pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<Located, ResolveError> {
     match spec {
-        Spec::Qualified { name, request } => Ok((registries.serving(&name.owner)?, name.clone(), request.clone())),
+        Spec::Qualified { name, request } => {
+            let registry = registries.serving(&name.owner)?;
+            Ok(Located { registry, name: name.clone(), request: request.clone() })
+        }
         Spec::Bare { name, request } => {
             let (registry, name) = locate_bare(registries, name)?;
-            Ok((registry, name, request.clone()))
+            Ok(Located { registry, name, request: request.clone() })
         }
         other => Err(ResolveError::NotAName(other.to_string())),
     }
@@ -141,22 +150,18 @@ pub(crate) fn locate(
 /// Like [`locate`], but looks up a skill of the lock file in the registry from which it was installed. This requires
 /// that this home trusts the registry and that the library has skills from it. In a fresh clone, the configuration
 /// decides.
-pub(crate) fn locate_known(
-    registries: &Registries,
-    spec: &Spec,
-    lock: &LockFile,
-) -> Result<(Registry, QualifiedName, VersionRequest), ResolveError> {
+pub(crate) fn locate_known(registries: &Registries, spec: &Spec, lock: &LockFile) -> Result<Located, ResolveError> {
     let known = match spec {
         Spec::Qualified { name, request } => lock.get(&name.to_string()).map(|locked| (locked, request)),
         Spec::Bare { name, request } => lock.find(name).map(|locked| (locked, request)),
         _ => None,
     };
     if let Some((locked, request)) = known
-        && let Some(source) = lock.release_source(&locked.name)
-        && let Ok(name) = locked.name.parse::<QualifiedName>()
-        && registries.asks_installed_source(source)?
+        && let Some(RegistryRelease { registry, name, .. }) = locked.origin.as_registry()
+        && registries.asks_installed_source(registry)?
     {
-        return Ok((registries.of_installed(&name.owner, source)?, name, request.clone()));
+        let registry = registries.of_installed(&name.owner, registry)?;
+        return Ok(Located { registry, name: name.clone(), request: request.clone() });
     }
     locate(registries, spec)
 }

@@ -115,12 +115,13 @@ struct PlannedRestore<'a> {
 pub fn undo(
     library: &mut Library,
     lock_path: &Path,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
     let (events, _) = library.events()?;
     let last = LastOperation::of(&events).ok_or(UndoError::Nothing)?;
-    carry_out(library, &last, lock_path, (stamp, permit), dry_run)
+    carry_out(library, &last, lock_path, stamp, permit, dry_run)
 }
 
 /// Undoes everything after an operation, as a single operation. Each skill returns to its state after that operation,
@@ -132,13 +133,14 @@ pub fn undo_to(
     library: &mut Library,
     id: &str,
     lock_path: &Path,
-    by: (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Option<Undone>, UndoError> {
     let (events, _) = library.events()?;
     let OperationsSince { all, operations } = OperationsSince::of(&events, id)?;
     let Some(all) = all else { return Ok(None) };
-    let undone = carry_out(library, &all, lock_path, by, dry_run)?;
+    let undone = carry_out(library, &all, lock_path, stamp, permit, dry_run)?;
     Ok(Some(Undone { operations, ..undone }))
 }
 
@@ -146,11 +148,12 @@ fn carry_out(
     library: &mut Library,
     last: &LastOperation<'_>,
     lock_path: &Path,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
     let lock = LockFile::read(lock_path)?;
-    let planned = last.skills().into_iter().map(|of| plan(library, of, last.is_several(), (stamp, permit)));
+    let planned = last.skills().into_iter().map(|of| plan(library, of, last.is_several(), stamp, permit));
     let mut planned = planned.collect::<Result<Vec<_>, _>>()?;
     if last.is_several() {
         let state = library.state()?;
@@ -174,7 +177,7 @@ fn carry_out(
             planned.follow(library, outcome);
         }
         let links = links.into_iter().filter(|(name, _)| !committed.contains_key(name)).collect();
-        restore_settings(library, &stamp, (&planned, links), &mut skills);
+        restore_settings(library, &stamp, &planned, links, &mut skills);
         refresh_lock(library, lock_path, &mut skills);
     }
     let Event { action, time, actor, .. } = last.told;
@@ -187,7 +190,8 @@ fn plan<'a>(
     library: &Library,
     of: SkillChanges<'a>,
     is_several: bool,
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
 ) -> Result<PlannedRestore<'a>, UndoError> {
     let name = &of.name;
     library.check_pinned(name, &stamp.actor)?;
@@ -355,8 +359,8 @@ impl PlannedRestore<'_> {
         let Some(before) = self.of.before() else { return Ok(Vec::new()) };
         let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
         let entry = entry.as_ref().and_then(|file| file.skills().next());
-        let gone = locked.get(self.of.name.as_str()).filter(|now| entry.is_none_or(|entry| entry.name != now.name));
-        let gone = gone.map(|now| LockLine { name: now.name.clone(), text: None });
+        let gone = locked.get(self.of.name.as_str()).filter(|now| entry.is_none_or(|entry| entry.name() != now.name()));
+        let gone = gone.map(|now| LockLine { name: now.name(), text: None });
         Ok(gone.into_iter().chain(entry.map(line_of)).collect())
     }
 
@@ -388,7 +392,8 @@ fn lock_lines(planned: &[PlannedRestore<'_>], lock: &LockFile, path: &Path) -> R
 fn restore_settings(
     library: &Library,
     stamp: &Stamp,
-    (planned, plans): (&[PlannedRestore<'_>], BTreeMap<SkillName, LinkPlan>),
+    planned: &[PlannedRestore<'_>],
+    plans: BTreeMap<SkillName, LinkPlan>,
     skills: &mut [UndoneSkill],
 ) {
     let before: BTreeMap<_, _> = planned.iter().map(|planned| (&planned.of.name, planned.of.state_before())).collect();
@@ -400,7 +405,7 @@ fn restore_settings(
         state.hidden_in = before.hidden_in.clone();
         state.disabled_by = before.disabled_by.clone();
     };
-    let linked = library.link_all(&links, (stamp, UNDO), restore);
+    let linked = library.link_all(&links, stamp, UNDO, restore);
     let changes: BTreeMap<_, _> = links.iter().map(|(name, _)| *name).zip(linked.iter().flatten()).collect();
     for skill in skills {
         skill.warnings.extend(

@@ -16,7 +16,6 @@ use skill::{Bundle, SkillName, shell_word};
 use thiserror::Error;
 
 use crate::{
-    install::bare,
     lock_file::{LockFile, LockFileError, write_pending_lines},
     requires,
 };
@@ -118,7 +117,8 @@ pub type Outcome = (SkillName, Result<Uninstalled, UninstallError>);
 /// Checks the policy and logs a denial. A failure to log does not replace the denial.
 fn check_permit(
     library: &Library,
-    (skill, head): (&SkillName, &Revision),
+    skill: &SkillName,
+    head: &Revision,
     stamp: &Stamp,
     permit: &Permit<'_>,
 ) -> Result<(), UninstallError> {
@@ -157,11 +157,11 @@ pub fn uninstall(
     refuse_required(&lock, &mut prepared);
     let mut kept = Vec::new();
     for skill in requires::left_behind(&lock, &full_names(&prepared)) {
-        let name = bare(&skill.name).filter(|_| !skill.is_evolved());
+        let name = Some(skill.bare_name().clone()).filter(|_| !skill.is_evolved());
         match name.map(|name| (prepare(library, &name, &lock, stamp, permit), name)) {
             Some((Ok(leaving), name)) => prepared.push((name, Ok(leaving))),
             Some((Err(error), _)) => {
-                kept.push(format!("{} is no longer required, but could not be removed: {error}", skill.name))
+                kept.push(format!("{} is no longer required, but could not be removed: {error}", skill.name()))
             }
             None => kept.push(format!(
                 "{0} is no longer required, but was kept because it has local changes; to remove it, run: skillhub \
@@ -233,14 +233,14 @@ fn prepare(
         let is_blocked = matches!(library.folder_state(skill)?, FolderState::Blocked(_));
         return Err(UninstallError::Authored(skill.clone(), is_blocked));
     };
-    check_permit(library, (skill, &head), stamp, permit)?;
+    check_permit(library, skill, &head, stamp, permit)?;
     let snapshot = library.snapshot(skill, stamp, HandEditMode::Commit)?;
     let base = snapshot.base.map(|base| base.id);
     let gone = NewRevision::new(Content::Tombstone, Action::Uninstall, stamp.clone()).with_origin(Some(origin.clone()));
     let before = Some(StateBefore { lock: lock.entry_text(skill), ..StateBefore::default() });
     let revisions = vec![NewRevision { before, ..gone }];
     let result = Uninstalled {
-        name: origin.name,
+        name: origin.name(),
         revision: head.id,
         previous: base.clone(),
         removed: Vec::new(),

@@ -71,7 +71,7 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let skills = installed(self.library, &lock, &request.skills)?;
-        prefetch_sources(self, &skills, (&as_install, &lock), true);
+        prefetch_sources(self, &skills, &as_install, &lock, true);
         let choice = choose(self, &skills, &as_install, &lock)?;
         for (done, skill) in skills.iter().enumerate() {
             interrupt::check()?;
@@ -80,7 +80,7 @@ impl Installer<'_> {
         }
         if let Some(choice) = &choice {
             let here = installed(self.library, &lock, &[])?;
-            self.bring_required(choice, (&here, &skills), &as_install, &mut batch)?;
+            self.bring_required(choice, &here, &skills, &as_install, &mut batch)?;
         }
         self.accept_blocked(&as_install, &lock, &mut batch)?;
         batch.refuse_unsigned_requirements(self.registries, &lock);
@@ -106,7 +106,7 @@ impl Installer<'_> {
                 batch.settle(self.unchanged(skill, warnings)?);
             }
             Err(error) => {
-                let (name, version) = (skill.origin.name.clone(), skill.origin.version.clone());
+                let (name, version) = (skill.origin.name(), skill.origin.version());
                 batch.settle(Installed::failed(name, version, error));
             }
         }
@@ -117,13 +117,14 @@ impl Installer<'_> {
     fn bring_required(
         &mut self,
         choice: &Choice,
-        (here, updated): (&[InstalledSkill], &[InstalledSkill]),
+        here: &[InstalledSkill],
+        updated: &[InstalledSkill],
         request: &InstallRequest,
         batch: &mut Batch,
     ) -> Result<(), InstallError> {
-        let is_updated = |name: &str| updated.iter().any(|skill| skill.origin.name == name);
+        let is_updated = |name: &str| updated.iter().any(|skill| skill.origin.name() == name);
         for (name, version) in choice.changes().filter(|(name, _)| !is_updated(&name.to_string())) {
-            if let Some(skill) = here.iter().find(|skill| skill.origin.name == name.to_string()) {
+            if let Some(skill) = here.iter().find(|skill| skill.origin.name() == name.to_string()) {
                 self.update_one(skill, Some(choice), request, batch)?;
                 continue;
             }
@@ -144,13 +145,13 @@ impl Installer<'_> {
         let head = self.library.head(&skill.name)?.map(|head| head.id);
         Ok(Installed {
             path: Some(self.library.path().join(skill.name.as_str())),
-            digest: skill.origin.digest.parse().ok(),
+            digest: skill.origin.digest().known(),
             revision: head.clone(),
             previous: head,
             origin: Some(skill.origin.clone()),
             is_dependency: skill.locked.as_ref().is_some_and(|locked| locked.dependency),
             warnings,
-            ..Installed::new(skill.origin.name.clone(), skill.origin.version.clone(), InstallStatus::Unchanged)
+            ..Installed::new(skill.origin.name(), skill.origin.version(), InstallStatus::Unchanged)
         })
     }
 }
@@ -164,7 +165,7 @@ pub(crate) fn installed(
     let mut all = Vec::new();
     for (name, head) in library.skills()? {
         let Some(origin) = head.origin else { continue };
-        let locked = lock.find(&name).filter(|locked| locked.name == origin.name).cloned();
+        let locked = lock.find(&name).filter(|locked| locked.name() == origin.name()).cloned();
         all.push(InstalledSkill { name, origin, locked, wanted: None });
     }
     if named.is_empty() {
@@ -172,7 +173,7 @@ pub(crate) fn installed(
     }
     let mut chosen: Vec<InstalledSkill> = Vec::new();
     for SkillToUpdate { name, request } in named {
-        let is_named = |skill: &&InstalledSkill| skill.origin.name == *name || skill.name.as_str() == name;
+        let is_named = |skill: &&InstalledSkill| skill.origin.name() == *name || skill.name.as_str() == name;
         let found = all.iter().find(is_named).ok_or_else(|| not_installed(library, name))?;
         if chosen.iter().all(|other| other.name != found.name) {
             chosen.push(InstalledSkill { wanted: request.clone(), ..found.clone() });

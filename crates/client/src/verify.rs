@@ -1,9 +1,9 @@
 //! [`verify()`]: checks installed skills against the lock file.
 
-use library::{FolderState, Library, Revision};
-use registry_index::{Entry, ReleaseSelector};
+use library::{FolderState, Library, RegistryRelease, Revision};
+use registry_index::Entry;
 use skill::{
-    Bundle, QualifiedName, SkillName, archive,
+    Bundle, Digest, SkillName, archive,
     diff::{self, FileChange},
 };
 
@@ -90,8 +90,8 @@ pub fn verify(by: &Installer<'_>, offline: bool) -> Result<Vec<Verified>, Instal
 
 fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verified, InstallError> {
     let mut found = Verified {
-        name: entry.name.clone(),
-        version: entry.version.clone(),
+        name: entry.name(),
+        version: entry.origin.version(),
         status: VerifyStatus::Pristine,
         files: Vec::new(),
         why: None,
@@ -99,20 +99,18 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
         warnings: Vec::new(),
         accepted: Vec::new(),
     };
-    let Ok(name) = SkillName::parse(entry.bare_name()) else {
-        return Ok(found.is(VerifyStatus::Tampered, "its name is not a valid skill name"));
-    };
-    found.accepted = LockedWaiver::of(by.library, &name)?;
+    let name = entry.bare_name();
+    found.accepted = LockedWaiver::of(by.library, name)?;
     let is_ours = |waiver: &&LockedWaiver| {
         found.accepted.iter().any(|ours| (&ours.rule, &ours.path) == (&waiver.rule, &waiver.path))
     };
     found.warnings.extend(entry.waivers.iter().filter(|waiver| !is_ours(waiver)).map(LockedWaiver::not_ours));
-    found = found.files_of(by.library, &name, entry)?;
+    found = found.files_of(by.library, name, entry)?;
     if found.status.is_intact() {
-        found = found.release_of(by.library, &name, entry)?;
+        found = found.release_of(by.library, name, entry)?;
     }
-    if found.status.is_intact() && entry.kind == "registry" {
-        found = found.line_of(by, entry, offline);
+    if let (true, Some(release)) = (found.status.is_intact(), entry.origin.as_registry()) {
+        found = found.line_of(by, release, entry, offline);
     }
     Ok(found)
 }
@@ -137,8 +135,8 @@ impl Verified {
                 None => return Ok(self.is(VerifyStatus::Tampered, "its folder is not a readable skill")),
             },
         };
-        let content = if entry.content.is_empty() { &entry.digest } else { &entry.content };
-        let is_content = |files: &Bundle| files.digest().to_string() == *content;
+        let content = entry.content.or_else(|| entry.origin.digest().known());
+        let is_content = |files: &Bundle| Some(files.digest()) == content;
         let is_same = is_content(&on_disk)
             || is_content(&on_disk.with_line_feeds())
             || (is_content(&committed) && on_disk.same_but_line_ends(&committed));
@@ -149,38 +147,34 @@ impl Verified {
             }
             return Ok(self.is(VerifyStatus::Tampered, "its content does not match the lock file"));
         }
-        let status = if *content == entry.digest { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
+        let is_release = content == entry.origin.digest().known();
+        let status = if is_release { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
         Ok(Self { status, ..self })
     }
 
     /// Compares the release in the history with the archive in the lock file.
     fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
-        let Some((_, release)) = library.release(name, &entry.digest)? else { return Ok(self) };
-        match archive::pack(&release).hash().to_string() == entry.archive {
+        let Some(digest) = entry.origin.digest().known() else { return Ok(self) };
+        let Some((_, release)) = library.release(name, &digest)? else { return Ok(self) };
+        match Some(archive::pack(&release).hash()) == entry.archive {
             true => Ok(self),
             false => Ok(self.is(VerifyStatus::Tampered, "the archive and the digest in the lock file do not match")),
         }
     }
 
     /// Checks the release's current entry in the registry.
-    fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
+    fn line_of(mut self, by: &Installer<'_>, release: &RegistryRelease, entry: &LockedSkill, offline: bool) -> Self {
+        let RegistryRelease { registry, name, version, digest } = release;
         let registries = by.registries.offline_if(offline);
-        let (Ok(name), Some(Ok(request))) =
-            (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<VersionRequest>))
-        else {
-            return self.is(VerifyStatus::Tampered, "the lock file has no owner/name or no version for it");
-        };
-        if !matches!(request.wanted(), ReleaseSelector::Exact(_)) {
-            return self.is(VerifyStatus::Tampered, "the version in the lock file is not an exact version");
-        }
-        let registry = registries.of_installed(&name.owner, &entry.source).map_err(ResolveError::from);
-        match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
+        let registry = registries.of_installed(&name.owner, registry).map_err(ResolveError::from);
+        let request = VersionRequest::exact(version);
+        match registry.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
             Ok(found) => match found.registry.state_of(&found.entry) {
                 Some(state @ ReleaseState::Withdrawn(_)) => {
                     self.is(VerifyStatus::Withdrawn, format!("its release {}", state.sentence()))
                 }
                 Some(state) => self.is(VerifyStatus::Quarantined, format!("its release {}", state.sentence())),
-                None if found.entry.digest.to_string() != entry.digest => {
+                None if found.entry.digest != *digest => {
                     let why = format!("{} has different content for this version", found.registry);
                     self.is(VerifyStatus::Tampered, why)
                 }
@@ -241,7 +235,7 @@ impl Verified {
 
 /// Compares the registry's entry with the release in the history, if the history has it.
 fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
-    match library.release(&line.name.name, &line.digest.to_string())? {
+    match library.release(&line.name.name, &line.digest)? {
         Some((_, files)) => Ok(line.check_files(&files)?),
         None => Ok(()),
     }
@@ -249,7 +243,7 @@ fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
 
 /// Returns whether the history has a revision with the content that the lock file lists. The difference is then an edit
 /// made here.
-fn is_known(library: &Library, name: &SkillName, content: &str) -> Result<bool, InstallError> {
-    let is_it = |revision: &Revision| revision.digest.to_string() == content && revision.was_cleared();
+fn is_known(library: &Library, name: &SkillName, content: Option<Digest>) -> Result<bool, InstallError> {
+    let is_it = |revision: &Revision| Some(revision.digest) == content && revision.was_cleared();
     Ok(library.revisions(name, usize::MAX)?.iter().any(is_it))
 }

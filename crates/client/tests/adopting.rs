@@ -19,7 +19,7 @@ fn adopted_with(world: &World, paths: &[PathBuf], replaces_tracked: bool) -> Vec
     let known = [agents];
     let request =
         AdoptRequest { paths, in_use: &in_use, known: &known, follows_links: &[], replaces_tracked, dry_run: false };
-    adopt(&mut library, &request, (&World::stamp(), &permit_all, &client::accept_nothing)).unwrap()
+    adopt(&mut library, &request, &World::stamp(), &permit_all, &client::accept_nothing).unwrap()
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn folders_and_archives_are_installable() {
     let world = World::new();
     let folder = world.skill("pdf", "From a folder.");
     let result = world.install_one(folder.to_str().unwrap());
-    assert_eq!((result.name.as_str(), result.origin.unwrap().kind.as_str()), ("pdf", "folder"));
+    assert_eq!((result.name.as_str(), result.origin.unwrap().kind()), ("pdf", "folder"));
     assert_eq!(world.install_one("~/source/pdf").status, InstallStatus::Unchanged);
     world.skill("pdf", "Changed.");
     assert_eq!(world.install_one("~/source/pdf").status, InstallStatus::Updated);

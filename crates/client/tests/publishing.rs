@@ -41,7 +41,7 @@ fn taken_version_suggests_the_next() {
     let error = world.publish_with(&folder, &again).unwrap_err();
     let failure = error.failure();
     assert_eq!((failure.kind, failure.code), (FailureKind::Conflict, "version_exists"));
-    assert!(failure.hint.unwrap().contains("1.2.1"));
+    assert!(failure.hint.unwrap().to_string().contains("1.2.1"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn missing_owner_is_explained() {
     let folder = world.skill("pdf", "One.");
     let failure = world.publish_with(&folder, &PublishOptions::default()).unwrap_err().failure();
     assert_eq!((failure.kind, failure.code), (FailureKind::Usage, "no_owner"));
-    let hint = failure.hint.unwrap();
+    let hint = failure.hint.unwrap().to_string();
     assert!(hint.contains("--owner NAME") && hint.contains("config.toml"), "{hint}");
 }
 
@@ -125,7 +125,7 @@ fn invalid_and_unreachable_registries_differ() {
     let open = |given: &str| {
         let registries = Registries::new(Some(given), &world.config, &world.home, World::stamp().time);
         let failure = registries.default_one().unwrap_err().failure();
-        (failure.kind, failure.code, failure.hint.unwrap_or_default())
+        (failure.kind, failure.code, failure.hint.unwrap().to_string())
     };
     let (kind, code, hint) = open(folder.to_str().unwrap());
     assert_eq!((kind, code), (FailureKind::NotFound, "not_a_registry"));
@@ -235,15 +235,15 @@ fn yanked_release_needs_exact_version() {
     world.release("pdf", "1.1.0", "Two.");
     let now = World::stamp().time;
     let registries = world.registries();
-    let inexact = yank(&registries, &"acme/pdf@^1".parse().unwrap(), (true, None), "acme", now).unwrap_err();
+    let inexact = yank(&registries, &"acme/pdf@^1".parse().unwrap(), true, None, "acme", now).unwrap_err();
     assert_eq!(inexact.failure().kind, FailureKind::Usage);
-    assert!(yank(&registries, &"acme/pdf@1.1.0".parse().unwrap(), (true, None), "acme", now).unwrap().entry.yanked);
+    assert!(yank(&registries, &"acme/pdf@1.1.0".parse().unwrap(), true, None, "acme", now).unwrap().entry.yanked);
     assert_eq!(world.install_one("acme/pdf@^1").version.as_deref(), Some("1.0.0"));
     let exact = world.install_one("pdf@1.1.0");
     assert_eq!(exact.version.as_deref(), Some("1.1.0"));
     assert!(exact.warnings[0].contains("yanked"), "{:?}", exact.warnings);
-    assert!(!yank(&registries, &"pdf@1.1.0".parse().unwrap(), (false, None), "acme", now).unwrap().entry.yanked);
-    let missing = yank(&registries, &"acme/pdf@7.0.0".parse().unwrap(), (true, None), "acme", now).unwrap_err();
+    assert!(!yank(&registries, &"pdf@1.1.0".parse().unwrap(), false, None, "acme", now).unwrap().entry.yanked);
+    let missing = yank(&registries, &"acme/pdf@7.0.0".parse().unwrap(), true, None, "acme", now).unwrap_err();
     assert_eq!(missing.failure().kind, FailureKind::NotFound);
 }
 

@@ -51,7 +51,7 @@ fn source_commit_is_recorded() {
     let commit = repository.commit();
     let result = world.install_one(&repository.url());
     let origin = result.origin.unwrap();
-    assert_eq!((origin.kind.as_str(), origin.commit.as_deref()), ("git", Some(commit.as_str())));
+    assert_eq!((origin.kind(), origin.commit().map(library::CommitId::as_str)), ("git", Some(commit.as_str())));
     assert!(world.lock_text().contains(&commit));
     assert_eq!(world.install_one(&repository.url()).status, InstallStatus::Unchanged);
 }

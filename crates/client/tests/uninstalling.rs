@@ -55,7 +55,7 @@ fn only_installed_skills_are_uninstalled() {
     let world = World::new();
     let refused = |skill: &str| {
         let error = world.uninstall(skill).unwrap_err();
-        (error.failure().kind, error.failure().hint.unwrap())
+        (error.failure().kind, error.failure().hint.unwrap().to_string())
     };
     assert_eq!(refused("pdf").0, FailureKind::NotFound);
     let folder = world.library_path().join("pdf");
@@ -72,7 +72,7 @@ fn only_installed_skills_are_uninstalled() {
         replaces_tracked: false,
         dry_run: false,
     };
-    client::adopt(&mut library, &request, (&World::stamp(), &permit_all, &client::accept_nothing)).unwrap();
+    client::adopt(&mut library, &request, &World::stamp(), &permit_all, &client::accept_nothing).unwrap();
     let (kind, hint) = refused("pdf");
     assert!(kind == FailureKind::Refused && hint.contains("skillhub manage delete pdf"), "{hint}");
     assert!(folder.exists());

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use serde_json::{Value, json};
 use skill::{
     Digest, Limits, SkillName,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -77,17 +77,17 @@ impl Fails for WorkshopError {
     fn failure(&self) -> Failure {
         match self {
             Self::NoLibrary => Failure::new(FailureKind::NotFound, "not_found"),
-            Self::NotCompiled(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("list compiled skills with `skillhub tools list`")
-            }
+            Self::NotCompiled(_) => Failure::new(FailureKind::NotFound, "not_found")
+                .hint(Hint::from("list compiled skills with ").step(NextStep::ListTools)),
             Self::NoTool(skill, why) => {
                 let hint = match why.as_str() {
-                    GONE => format!("install the skill again, or remove its tool with `skillhub tools remove {skill}`"),
-                    OFF => format!(
-                        "enable it with `skillhub enable {skill}`; if a person disabled it, only a person \
-                                    can"
-                    ),
-                    _ => format!("fix the skill; see all of its errors with `skillhub tools compile {skill}`"),
+                    GONE => Hint::from("install the skill again, or remove its tool with ")
+                        .step(NextStep::RemoveTool(skill.to_string())),
+                    OFF => Hint::from("enable it with ")
+                        .step(NextStep::Enable(skill.to_string()))
+                        .text("; if a person disabled it, only a person can"),
+                    _ => Hint::from("fix the skill; see all of its errors with ")
+                        .step(NextStep::CompileTool(skill.to_string())),
                 };
                 Failure::new(FailureKind::Invalid, "invalid_skill").hint(hint)
             }

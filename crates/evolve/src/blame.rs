@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use library::{Action, FindError, Library, Revision, RevisionId, RevisionSpecError, StorageError};
 use skill::{
     Bundle, File, SkillName, SkillPath,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -104,11 +104,13 @@ impl Fails for BlameError {
             Self::Spec(_) => Failure::new(FailureKind::Usage, "invalid_request"),
             Self::Find(error) => error.failure(),
             Self::NoFile { skill, .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint(format!("list the files of a revision with `skillhub show {skill}`")),
-            Self::Binary { skill, path } => Failure::new(FailureKind::Invalid, "not_text").hint(format!(
-                "see its revisions with `skillhub history {skill}`, and the file with `skillhub show \
-                               {skill} {path}`"
-            )),
+                .hint(Hint::from("list the files of a revision with ").step(NextStep::ShowSkill(skill.to_string()))),
+            Self::Binary { skill, path } => Failure::new(FailureKind::Invalid, "not_text").hint(
+                Hint::from("see its revisions with ")
+                    .step(NextStep::ShowHistory(skill.to_string()))
+                    .text(", and the file with ")
+                    .step(NextStep::ShowFile(skill.to_string(), path.to_string())),
+            ),
             Self::Storage(error) => error.failure(),
         }
     }

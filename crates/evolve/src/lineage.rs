@@ -59,10 +59,10 @@ pub struct Release {
 impl Release {
     fn of(origin: &Origin) -> Self {
         Self {
-            registry: Some(origin.source.clone()),
-            name: origin.name.clone(),
-            version: origin.version.clone().or_else(|| origin.commit.clone()),
-            digest: origin.digest.clone(),
+            registry: Some(origin.location().to_owned()),
+            name: origin.name(),
+            version: origin.version().or_else(|| origin.commit().map(ToString::to_string)),
+            digest: origin.digest().to_string(),
         }
     }
 

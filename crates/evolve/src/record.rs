@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -112,7 +112,7 @@ impl Fails for RecordError {
             Self::Find { source: FindError::Storage(_), .. } => Failure::new(FailureKind::Integrity, "damaged_history"),
             Self::Find { source: FindError::Ambiguous { .. }, .. } => Failure::new(FailureKind::Conflict, "ambiguous"),
             Self::Find { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("list the skills and their revisions with `skillhub list`"),
+                .hint(Hint::from("list the skills and their revisions with ").step(NextStep::ListSkills)),
             Self::Library(_) => Failure::io(),
         }
     }
@@ -192,7 +192,7 @@ pub fn record(
             known.insert(skill.clone(), of_skill);
         }
         let Some(of_skill) = known.get_mut(&skill) else { continue };
-        let Some(outcome) = outcome(library, &skill, of_skill, request, (place, defaults))? else {
+        let Some(outcome) = outcome(library, &skill, of_skill, request, place, defaults)? else {
             told.unrecorded += 1;
             continue;
         };
@@ -246,7 +246,8 @@ fn outcome(
     skill: &SkillName,
     known: &Known,
     request: OutcomeRecord,
-    (place, defaults): (usize, Defaults<'_>),
+    place: usize,
+    defaults: Defaults<'_>,
 ) -> Result<Option<Outcome>, RecordError> {
     let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
     let event = OutcomeKind::from_word(&request.event).ok_or_else(|| {

@@ -130,7 +130,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
         Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
         None => format!(
             "create a custom skill that takes precedence with `skillhub manage create {name} --content FILE`, or \
-             install an archive of that name"
+             install an archive of that name with `POST /api/skills/install`"
         ),
     };
     let message = format!("{name} is read-only here; it is not a skill of this library");

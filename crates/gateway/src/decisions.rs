@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use library::{ActorKind, ProposalEntry};
-use skill::{QualifiedName, SkillName};
+use skill::SkillName;
 use skill_manage::{
     ManageError,
     review::{self, ProposalRef, ReviewError},
@@ -148,7 +148,7 @@ impl Work<'_> {
             None => {
                 let head = self.place.library_of(name)?.head(name).map_err(into_api_error)?;
                 let origin = head.and_then(|head| head.origin);
-                origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string())
+                origin.and_then(|origin| origin.qualified_name())
             }
         };
         Ok(settings.visibility(&self.actor.id, name.as_str(), qualified.as_deref()))

@@ -27,10 +27,9 @@ use crate::{
 pub fn serve(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let gateway = Arc::new(gateway);
     let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
-    let around = (&limits, &proxies);
     runtime()?.block_on(async {
         tokio::spawn(look_out(Arc::clone(&gateway)));
-        serve_until_signal(address, app(&gateway), around, ready).await
+        serve_until_signal(address, app(&gateway), &limits, &proxies, ready).await
     })
 }
 

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 use scan::Verdict;
 use skill::{Bundle, SkillName};
 
-use crate::revision::Origin;
+use crate::origin::Origin;
 
 /// An edit of a skill's folder that validates and clears.
 #[derive(Debug, Clone, Copy)]

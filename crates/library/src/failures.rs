@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
     shell_word,
 };
 
@@ -110,11 +110,11 @@ impl Fails for LibraryError {
 
 impl Fails for FindError {
     fn failure(&self) -> Failure {
-        let revisions = |skill: &SkillName| format!("list its revisions: skillhub history {skill}");
+        let revisions =
+            |skill: &SkillName| Hint::from("list its revisions: ").step(NextStep::ShowHistory(skill.to_string()));
         match self {
-            Self::NoSkill(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("list the skills in this library: skillhub list")
-            }
+            Self::NoSkill(_) => Failure::new(FailureKind::NotFound, "not_found")
+                .hint(Hint::from("list the skills in this library: ").step(NextStep::ListSkills)),
             Self::NoRevision { skill, .. } | Self::NoRelease(skill) => {
                 Failure::new(FailureKind::NotFound, "not_found").hint(revisions(skill))
             }
@@ -129,17 +129,21 @@ impl Fails for FindError {
 impl Fails for CommitError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Stale { skill, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "review the change with `skillhub diff {skill}`, then send the request again for the newest revision"
-            )),
+            Self::Stale { skill, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(
+                Hint::from("review the change with ")
+                    .step(NextStep::ShowDiff(skill.to_string()))
+                    .text(", then send the request again for the newest revision"),
+            ),
             Self::ProposalMoved { id } => Failure::new(FailureKind::Conflict, "stale_revision")
-                .hint(format!("review its current state: skillhub review show {id}")),
+                .hint(Hint::from("review its current state: ").step(NextStep::ShowProposal(id.to_string()))),
             Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("split the change into several steps with fewer skills or proposals each"),
             Self::QueueFull { .. } | Self::QueueTooLarge { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint(
-                    "ask a person to decide on the open proposals in `skillhub review list`, or withdraw your own \
-                     with `skillhub review reject ID`",
+                    Hint::from("ask a person to decide on the open proposals in ")
+                        .step(NextStep::ListProposals)
+                        .text(", or withdraw your own with ")
+                        .step(NextStep::RejectProposal("ID".to_owned())),
                 ),
             Self::NotWritable { .. } => Failure::io().hint(
                 "check the free disk space and the owner and mode of the folder, or choose another folder with \
@@ -165,10 +169,13 @@ impl Fails for SnapshotError {
             Self::ExternalBlocked { skill, fault } => {
                 Failure::new(FailureKind::Blocked, "external_blocked").hint(hand_edit_hint(skill, fault))
             }
-            Self::EditHeld { skill, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(format!(
-                "only a person can record it, in a terminal: `skillhub commit {skill} --reason WHY`; to revert it, \
-                 run `skillhub rollback {skill} head`"
-            )),
+            Self::EditHeld { skill, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(
+                Hint::from(format!(
+                    "only a person can record it, in a terminal: `skillhub commit {skill} --reason WHY`; to revert \
+                     it, run "
+                ))
+                .step(NextStep::Restore(skill.to_string(), "head".to_owned())),
+            ),
             Self::Library(error) => error.failure(),
             Self::Storage(error) => error.failure(),
             Self::Commit(error) => error.failure(),
@@ -189,19 +196,18 @@ impl Fails for SnapshotError {
     }
 }
 
-fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
-    let mend = format!(
-        "fix the folder by hand, or move it elsewhere; if the skill has a history, `skillhub rollback {skill} head` \
-         restores the skill and keeps the edit in the history"
-    );
+fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> Hint {
+    let mend = Hint::from("fix the folder by hand, or move it elsewhere; if the skill has a history, ")
+        .step(NextStep::Restore(skill.to_string(), "head".to_owned()))
+        .text(" restores the skill and keeps the edit in the history");
     match fault {
-        HandEditFault::Unreadable(_) => "remove or rename the file or folder that the error names".to_owned(),
+        HandEditFault::Unreadable(_) => "remove or rename the file or folder that the error names".into(),
         HandEditFault::Hostile(blocked) => match blocked.report().blocking().next() {
-            Some(first) => format!(
-                "{mend}; a person can accept the finding with `skillhub waive {skill} {} --path {} --reason WHY`",
+            Some(first) => mend.text(format!(
+                "; a person can accept the finding with `skillhub waive {skill} {} --path {} --reason WHY`",
                 first.rule,
                 shell_word(&first.path)
-            ),
+            )),
             None => mend,
         },
         HandEditFault::Invalid { .. } => mend,

@@ -195,6 +195,7 @@ mod library;
 mod links;
 mod location;
 mod lock;
+mod origin;
 mod originals;
 mod outcomes;
 mod ownership;
@@ -235,6 +236,7 @@ pub use library::{
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
 pub use lock::{LibraryLock, LockError};
+pub use origin::{CommitId, Origin, OriginError, OriginFields, RegistryRelease, SourceDigest, SourceSkill};
 pub use outcomes::{
     LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeSource, OutcomeWriter, Outcomes, Recorded,
     SKILL_BYTES as OUTCOME_BYTES,
@@ -249,7 +251,7 @@ pub use proposals::{
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
-    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Origin, Revision, RevisionId, RevisionSpec,
+    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Revision, RevisionId, RevisionSpec,
     RevisionSpecError, Stamp, StateBefore, Upstream,
 };
 pub use skill_change::{Denied, Permit, SkillChange};

@@ -42,7 +42,7 @@ use std::{
 
 use cap_std::fs::Dir;
 use scan::Scanner;
-use skill::{Bundle, File, Limits, SkillName, SkillPath};
+use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
@@ -267,11 +267,9 @@ impl Library {
     ///
     /// # Errors
     /// The history cannot be read.
-    pub fn release(&self, skill: &SkillName, digest: &str) -> Result<Option<(Revision, Bundle)>, StorageError> {
+    pub fn release(&self, skill: &SkillName, digest: &Digest) -> Result<Option<(Revision, Bundle)>, StorageError> {
         let Some(storage) = self.storage()? else { return Ok(None) };
-        let is_it = |revision: &Revision| {
-            revision.digest.to_string() == digest && revision.was_cleared() && !revision.tombstone
-        };
+        let is_it = |revision: &Revision| revision.digest == *digest && revision.was_cleared() && !revision.tombstone;
         for revision in self.walk(skill) {
             let revision = revision?;
             let upstream = revision.upstream.as_ref().map(|id| storage.revision(id)).transpose()?;

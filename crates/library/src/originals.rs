@@ -30,7 +30,7 @@ pub(crate) fn move_aside(agent: &Dir, name: &str, own: &Dir, kept: &str) -> io::
         sync_folder(&own.open_dir(FOLDER)?)?;
         sync_folder(own)?;
     }
-    move_entry((agent, name), (own, kept))?;
+    move_entry(agent, name, own, kept)?;
     sync_folder(&own.open_dir(folder)?)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn move_back(own: &Dir, kept: &str, agent: &Dir, name: &str) -> io::R
     if agent.symlink_metadata(name).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    move_entry((own, kept), (agent, name))?;
+    move_entry(own, kept, agent, name)?;
     if let Some((folder, _)) = kept.rsplit_once('/') {
         // Remove the folder of an operation with its last original.
         let _not_empty = own.remove_dir(folder);
@@ -69,10 +69,10 @@ pub(crate) fn remove_old(own: &Dir) -> io::Result<usize> {
 }
 
 /// Renames an entry, or copies and removes it if the two folders are on different file systems.
-fn move_entry((from, name): (&Dir, &str), (to, target): (&Dir, &str)) -> io::Result<()> {
+fn move_entry(from: &Dir, name: &str, to: &Dir, target: &str) -> io::Result<()> {
     match from.rename(name, to, target) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            if let Err(error) = copy_entry((from, name), (to, target)) {
+            if let Err(error) = copy_entry(from, name, to, target) {
                 let _best_effort = remove_entry(to, target);
                 return Err(error);
             }
@@ -90,7 +90,7 @@ fn remove_entry(dir: &Dir, name: &str) -> io::Result<()> {
 }
 
 /// Copies a file, a link as a link, or a folder recursively, including modes.
-fn copy_entry((from, name): (&Dir, &str), (to, target): (&Dir, &str)) -> io::Result<()> {
+fn copy_entry(from: &Dir, name: &str, to: &Dir, target: &str) -> io::Result<()> {
     let metadata = from.symlink_metadata(name)?;
     if metadata.is_symlink() {
         return copy_link(&from.read_link_contents(name)?, to, target);
@@ -107,7 +107,7 @@ fn copy_entry((from, name): (&Dir, &str), (to, target): (&Dir, &str)) -> io::Res
     for entry in source.entries()? {
         let child = entry?.file_name();
         let child = child.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-        copy_entry((&source, child), (&copy, child))?;
+        copy_entry(&source, child, &copy, child)?;
     }
     to.set_permissions(target, metadata.permissions())
 }
@@ -166,7 +166,7 @@ mod tests {
         let script = temp.path().join("agent/pdf/scripts/a.sh");
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o750)).unwrap();
         symlink("/nowhere", temp.path().join("agent/pdf/link")).unwrap();
-        copy_entry((&agent, "pdf"), (&own, "pdf")).unwrap();
+        copy_entry(&agent, "pdf", &own, "pdf").unwrap();
         let copied = std::fs::metadata(temp.path().join("own/pdf/scripts/a.sh")).unwrap();
         assert_eq!(copied.permissions().mode() & 0o777, 0o750);
         assert_eq!(own.read_link_contents("pdf/link").unwrap(), std::path::Path::new("/nowhere"));

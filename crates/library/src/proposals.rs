@@ -24,8 +24,9 @@ pub use queue::ProposalChange;
 
 use crate::{
     events::operation_id,
+    origin::Origin,
     proposal_id::ProposalId,
-    revision::{Action, Actor, Origin, RevisionId, Stamp},
+    revision::{Action, Actor, RevisionId, Stamp},
 };
 
 /// State of a proposal.

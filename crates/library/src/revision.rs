@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest};
 use thiserror::Error;
 
-use crate::links::Original;
+use crate::{links::Original, origin::Origin};
 
 /// Kind of actor, on which permissions depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -165,40 +165,6 @@ impl Action {
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == word)
-    }
-}
-
-/// Source of an installed skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// Kind of source: `registry`, `git`, `folder` or `archive`.
-    pub kind: String,
-    /// Location of the registry, git URL, or path.
-    pub source: String,
-    /// `owner/name` in a registry; the bare name from other sources.
-    pub name: String,
-    /// Version of the release; `None` from sources without versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Commit of a git source at the time of installation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// Digest of the installed files, `sha256:…`.
-    pub digest: String,
-}
-
-impl Origin {
-    /// Formats the release for people: the name, and the version, or else the start of the commit or digest,
-    /// whichever distinguishes releases.
-    #[must_use]
-    pub fn release(&self) -> String {
-        let digits = |id: &str, from: usize| id.get(from..from + 12).unwrap_or(id).to_owned();
-        let which = match (&self.version, &self.commit) {
-            (Some(version), None) => version.clone(),
-            (_, Some(commit)) => digits(commit, 0),
-            (None, None) => digits(&self.digest, "sha256:".len()),
-        };
-        format!("{} {which}", self.name)
     }
 }
 

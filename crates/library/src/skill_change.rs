@@ -4,7 +4,7 @@ use scan::Verdict;
 use skill::{Bundle, SkillName};
 use thiserror::Error;
 
-use crate::revision::{Action, Origin};
+use crate::{origin::Origin, revision::Action};
 
 /// An install, an update, an adoption or an uninstall.
 #[derive(Debug, Clone, Copy)]

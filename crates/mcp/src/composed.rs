@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, Hint},
 };
 
 use crate::{
@@ -223,7 +223,7 @@ fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
 fn refused(failure: &compose::Failure, details: Value) -> Refusal {
     let kind = class_of(&failure.code);
     let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
-    let told = Failure { kind, code, hint: failure.hint.clone() };
+    let told = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
     Refusal { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
 }
 

@@ -11,7 +11,7 @@ use library::Actor;
 use ops::{Question, Refusal, Workspace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
-use skill::{QualifiedName, SkillName};
+use skill::{SkillName, failure::Hint};
 use skill_manage::{Report, Status};
 
 /// Definition of one tool.
@@ -77,7 +77,7 @@ pub(crate) struct Call<'a> {
 impl Call<'_> {
     /// Returns `Ok` if a person has accepted exactly this question, else the refusal that asks it. `hint` names the way
     /// to do it without the agent.
-    pub fn ask(&self, what: &str, question: Question, hint: impl Into<String>) -> Result<(), Refusal> {
+    pub fn ask(&self, what: &str, question: Question, hint: impl Into<Hint>) -> Result<(), Refusal> {
         match self.agreed.contains(&question.key) {
             true => Ok(()),
             false => Err(Refusal::to_ask(what, question, hint)),
@@ -127,7 +127,7 @@ impl Call<'_> {
         let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))?;
         let of_history = || -> Result<Option<String>, Refusal> {
             let origin = self.place.library()?.head(name)?.and_then(|head| head.origin);
-            Ok(origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string()))
+            Ok(origin.and_then(|origin| origin.qualified_name()))
         };
         let qualified = listed.map_or_else(of_history, |name| Ok(Some(name)))?;
         Ok(settings.visibility(self.agent, name.as_str(), qualified.as_deref()))

@@ -71,7 +71,7 @@ impl Spec {
                 .hint("continue without it; a person can allow it with [[permissions]] in config.toml"));
         }
         let operation = self.operation()?;
-        let arguments = names::by_folder(call, &settings, (self, operation), arguments)?;
+        let arguments = names::by_folder(call, &settings, self, operation, arguments)?;
         self.admit(call, &settings, operation, &arguments)?;
         match decision {
             PermissionDecision::Ask => {

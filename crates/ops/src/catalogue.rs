@@ -2,7 +2,10 @@
 
 use agent::{Builtin, Catalogue, SkillLocations};
 use client::{Spec, VersionRequest, fetch_verified};
-use skill::{QualifiedName, SkillName, failure::FailureKind};
+use skill::{
+    QualifiedName, SkillName,
+    failure::{FailureKind, Hint, NextStep},
+};
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
@@ -26,7 +29,7 @@ pub fn skill_name(text: &str) -> Result<SkillName, Refusal> {
     }
     SkillName::parse(text).map_err(|fault| {
         Refusal::new(FailureKind::Invalid, "invalid_skill", format!("{text:?} is not a valid skill name: {fault}"))
-            .hint("see the names of the skills: skillhub list")
+            .hint(Hint::from("see the names of the skills: ").step(NextStep::ListSkills))
     })
 }
 

@@ -29,7 +29,7 @@ impl Workspace {
             let hidden = library.state()?.of(name).hidden_in;
             let is_shown = |path: &Path| !hidden.contains(&path.to_owned()) && !sight.hides(library, name, path);
             let folders: Vec<AgentFolder> = folders.into_iter().filter(|folder| is_shown(&folder.path)).collect();
-            let changes = client::show_in(library, name, (&folders, self.is_at_terminal()), &stamp)?;
+            let changes = client::show_in(library, name, &folders, self.is_at_terminal(), &stamp)?;
             let is_known =
                 |path: &_| links.iter().any(|link| matches!(link, VisibilityOutcome::Shown(shown) if shown == path));
             let shown: Vec<_> = changes.placed.into_iter().filter(|path| !is_known(path)).collect();

@@ -206,7 +206,7 @@ pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Option<Fail
 /// Formats the error of one skill in a batch document.
 fn error_of_one(error: &impl Fails) -> Value {
     let failure = error.failure();
-    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint.map(|hint| hint.to_string())})
 }
 
 fn document(skill: &Installed) -> Value {

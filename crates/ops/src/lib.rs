@@ -8,6 +8,7 @@
 mod catalogue;
 mod enable;
 mod install;
+pub mod next_step;
 mod notify;
 mod record;
 mod refusal;

@@ -5,8 +5,10 @@ use std::{io, path::Path};
 use serde_json::{Value, json};
 use skill::{
     Digest,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint},
 };
+
+use crate::next_step::tool_call;
 
 /// A failed operation. The error is the same for the command line and for clients of the MCP server and the gateway.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,24 +90,25 @@ impl Refusal {
 
     /// Sets the hint.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.failure.hint = Some(hint.into());
         self
     }
 
     /// Creates the refusal of an operation that a person has to confirm. `hint` is for clients that cannot ask.
     #[must_use]
-    pub fn to_ask(what: &str, question: Question, hint: impl Into<String>) -> Self {
+    pub fn to_ask(what: &str, question: Question, hint: impl Into<Hint>) -> Self {
         let message = format!("{what} requires the approval of a person");
         let refusal = Self::new(FailureKind::Refused, "policy_denied", message).hint(hint);
         Self { question: Some(Box::new(question)), ..refusal }
     }
 
-    /// Formats the error as the document that `--json` prints.
+    /// Formats the error as the document of a tool's result, with the operations in its hint as calls of tools.
     #[must_use]
     pub fn document(&self) -> Value {
+        let hint = self.failure.hint.as_ref().map(|hint| hint.with(tool_call));
         json!({"ok": false, "error": {
-            "code": self.failure.code, "message": self.message, "hint": self.failure.hint, "details": self.details,
+            "code": self.failure.code, "message": self.message, "hint": hint, "details": self.details,
         }})
     }
 }

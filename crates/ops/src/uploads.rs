@@ -54,7 +54,7 @@ impl Workspace {
         let before = read_bounded(&folder, &file, Limits::default().archive_bytes).map_err(Refusal::io)?;
         write_private(&folder, &file, archive).map_err(Refusal::io)?;
         let source = library::resolve(&path.join(&file)).map_err(Refusal::io)?.display().to_string();
-        let is_ours = installed.and_then(|head| head.origin).is_some_and(|origin| origin.source == source);
+        let is_ours = installed.and_then(|head| head.origin).is_some_and(|origin| origin.location() == source);
         let done = match is_ours {
             true => self.update_for_client(&name),
             false => {

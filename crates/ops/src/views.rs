@@ -99,8 +99,8 @@ impl AgentViews {
             picture.readers.push(readers);
             let differing = by_place(differing).into_iter().map(|shared| shared.differing(place, listed));
             picture.differences.extend(differing);
-            let around = (place, &sight, catalogue);
-            picture.differences.extend(by_place(hidden).into_iter().map(|shared| shared.hidden(around, listed)));
+            let hidden = by_place(hidden).into_iter().map(|shared| shared.hidden(place, &sight, catalogue, listed));
+            picture.differences.extend(hidden);
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
         picture.lacking = lacks.map(|(host, skills)| lacking(place, host, &skills, hosts.is_in_use(host.id))).collect();
@@ -191,7 +191,7 @@ impl SharedPlace<'_> {
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
             _ => format!("{who} {reads} a different {name}, at {at}"),
         };
-        let command = repair(place, listed, (&self.view, &self.path, &self.hosts));
+        let command = repair(place, listed, &self.view, &self.path, &self.hosts);
         let (code, skill) = ("agent_reads_other", name.clone());
         Difference {
             code,
@@ -207,10 +207,16 @@ impl SharedPlace<'_> {
     }
 
     /// Describes a skill that is hidden from the agents but still read by their hosts.
-    fn hidden(self, around: (&Workspace, &FolderVisibility, &Catalogue), listed: &ListedSkill) -> Difference {
-        let remedy = Remedy::of(around, &self.hosts, listed, &self.path);
+    fn hidden(
+        self,
+        place: &Workspace,
+        sight: &FolderVisibility,
+        catalogue: &Catalogue,
+        listed: &ListedSkill,
+    ) -> Difference {
+        let remedy = Remedy::of(place, sight, catalogue, &self.hosts, listed, &self.path);
         let agents = self.agents();
-        let (who, at) = (agents.join(", "), visible(&around.0.short(&self.path)));
+        let (who, at) = (agents.join(", "), visible(&place.short(&self.path)));
         let why =
             if self.view.sight == Visibility::Disabled { "which is disabled" } else { "which a permission denies" };
         let (reads, skill) = (if agents.len() == 1 { "reads" } else { "read" }, listed.name.clone());
@@ -236,7 +242,7 @@ fn is_folder(path: &Path) -> bool {
 
 /// Returns the command that makes the hosts read the skill. It links the skill in an agent's own folder, or adopts the
 /// folder at that location.
-fn repair(place: &Workspace, listed: &ListedSkill, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
+fn repair(place: &Workspace, listed: &ListedSkill, view: &AgentView, path: &Path, hosts: &[&Host]) -> String {
     let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
     let global = if is_of_user && place.project().is_some() { " --global" } else { "" };
     let is_folder = is_folder(path);

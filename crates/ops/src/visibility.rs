@@ -5,7 +5,7 @@ use std::path::Path;
 use agent::{Settings, Visibility};
 use client::{AgentFolder, VisibilityOutcome};
 use library::{Library, Origin, SkillState};
-use skill::{QualifiedName, SkillName};
+use skill::SkillName;
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
@@ -37,7 +37,7 @@ impl FolderVisibility {
     /// for the reasons of [`FolderVisibility::hides`].
     pub fn hides_installed(&self, library: &Library, skill: &SkillName, origin: &Origin, folder: &Path) -> bool {
         let is_disabled = library.state().is_ok_and(|state| !state.of(skill).enabled);
-        is_disabled || self.hides_as(library, skill, || qualified_of(origin), folder)
+        is_disabled || self.hides_as(library, skill, || origin.qualified_name(), folder)
     }
 
     fn hides_as(
@@ -69,11 +69,7 @@ impl FolderVisibility {
 
 /// Returns the qualified name of a skill that came from a registry.
 pub fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
-    qualified_of(&library.head(skill).ok().flatten()?.origin?)
-}
-
-fn qualified_of(origin: &Origin) -> Option<String> {
-    origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
+    library.head(skill).ok().flatten()?.origin?.qualified_name()
 }
 
 impl Workspace {

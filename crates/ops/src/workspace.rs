@@ -105,7 +105,7 @@ impl Workspace {
             Some(Err(error)) => (client::Config::default(), Some(error.into())),
         };
         let now = Timestamp::now();
-        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&setup, now));
+        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, &setup, now);
         let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, &setup));
         let place = LibraryLocation::resolve(&setup, config.skills.library(&setup.user_home))?;
         let home = home.linked_by(linking::linker(&place, &setup, &config));
@@ -269,7 +269,7 @@ impl Workspace {
     pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
         repository_root(library.path())?;
         let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
-        Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
+        Some(lock.skills().map(|entry| entry.bare_name().clone()).collect())
     }
 
     /// Returns the agents' folders, of the project or of the user. If the library's folder was set explicitly, agents

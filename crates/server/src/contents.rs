@@ -23,7 +23,7 @@ use crate::{
 pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiError> {
     let at_hand = |hub: &Hub| hub.stores.blobs.cached(&digest).map(Some);
     // A read is short whatever its size, and does not wait for scans of large releases.
-    once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.stores.blobs.get(&digest)?)).await
+    once(hub, Job::Read, digest, 0, at_hand, move |hub| Ok(hub.stores.blobs.get(&digest)?)).await
 }
 
 /// Returns the files of a release and checks them against its line. The caller has already checked that it may be read.
@@ -33,7 +33,7 @@ pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiE
 pub async fn files(hub: &Shared, entry: &Entry) -> Result<Bundle, ApiError> {
     let (key, made_for) = (entry.archive, entry.clone());
     let at_hand = move |hub: &Hub| hub.contents.kept(&key);
-    let bundle = once(hub, (Job::Unpack, key, entry.size), at_hand, move |hub| {
+    let bundle = once(hub, Job::Unpack, key, entry.size, at_hand, move |hub| {
         let archive = hub.stored(&made_for)?;
         let bundle = skill::archive::unpack(&archive, &Limits::default()).map_err(|error| ApiError::broken(&error))?;
         hub.metrics.unpacked();
@@ -51,7 +51,7 @@ pub async fn files(hub: &Shared, entry: &Entry) -> Result<Bundle, ApiError> {
 pub async fn judgement(hub: &Shared, bundle: &Bundle) -> Result<Arc<Judgement>, ApiError> {
     let (key, bytes, bundle) = (bundle.digest(), bundle.total_bytes(), bundle.clone());
     let at_hand = move |hub: &Hub| hub.contents.judgements.kept(&key);
-    once(hub, (Job::Scan, key, bytes), at_hand, move |hub| {
+    once(hub, Job::Scan, key, bytes, at_hand, move |hub| {
         hub.metrics.scanned();
         Ok(hub.contents.judgements.of(key, &bundle))
     })
@@ -61,7 +61,9 @@ pub async fn judgement(hub: &Shared, bundle: &Bundle) -> Result<Arc<Judgement>, 
 /// Returns the cached value, or makes it. Requests for the same work are serialised, and the work waits for a permit.
 async fn once<T: Send + 'static>(
     hub: &Shared,
-    (job, digest, bytes): (Job, Digest, u64),
+    job: Job,
+    digest: Digest,
+    bytes: u64,
     at_hand: impl Fn(&Hub) -> Option<T>,
     make: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {

@@ -38,7 +38,7 @@ pub fn decide(
         Decision::Dismissed => "dismissed",
         Decision::Upheld => "upheld",
     };
-    let decided = hub.stores.activity.decide(id, word, (account, reason), Timestamp::now())?;
+    let decided = hub.stores.activity.decide(id, word, account, reason, Timestamp::now())?;
     decided.ok_or_else(|| ApiError::not_found(format!("no open report has the number {id}")))
 }
 

@@ -50,5 +50,5 @@ pub fn router() -> Router<Shared> {
 /// Renders the search field. The large form is for pages about searching.
 fn search_field(reader: &Reader, words: &str, is_large: bool) -> Markup {
     let texts = reader.texts;
-    web::pages::search_field(texts, ("/-/search", texts.search_label, texts.search_hint), words, is_large)
+    web::pages::search_field(texts, "/-/search", texts.search_label, texts.search_hint, words, is_large)
 }

@@ -51,7 +51,7 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
             })
             .collect();
         let Settings { address, limits, trusted_proxies, .. } = &first.settings;
-        let served = serve_until_signal(*address, by_name(&first, &others), (limits, trusted_proxies), ready).await;
+        let served = serve_until_signal(*address, by_name(&first, &others), limits, trusted_proxies, ready).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;

@@ -74,7 +74,7 @@ async fn file(
     };
     let StaticFile { bytes, etag } = found.ok_or_else(none)?;
     let kind = if path.ends_with(".json") { "application/json" } else { "application/x-ndjson" };
-    Ok(answer(bytes, &etag, (kind, ASK_AGAIN), &headers))
+    Ok(answer(bytes, &etag, kind, ASK_AGAIN, &headers))
 }
 
 async fn bundle(
@@ -105,11 +105,11 @@ async fn bundle(
             .activity
             .count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
     }
-    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
+    Ok(answer(bytes, &format!("\"{}\"", digest.hex()), "application/zip", SAME_BYTES, &headers))
 }
 
 /// Answers with bytes, a requested range of them, or 304 if the client has them.
-pub fn answer(bytes: Bytes, etag: &str, (kind, caching): (&'static str, &'static str), asked: &HeaderMap) -> Response {
+pub fn answer(bytes: Bytes, etag: &str, kind: &'static str, caching: &'static str, asked: &HeaderMap) -> Response {
     let of = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let is_known = of(header::IF_NONE_MATCH)
         .is_some_and(|known| known == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag));

@@ -164,7 +164,7 @@ pub trait Releases: Send + Sync {
     /// [`ApiError`] if the release does not exist, or its state does not permit the change.
     fn set_flag(&self, entry: &Entry, flag: Flag<'_>, account: &Owner, now: Timestamp) -> Result<Entry, ApiError>;
 
-    /// Changes a key of an owner. `audit` is the action and the key for the audit log.
+    /// Changes a key of an owner. `action` and `key` are for the audit log.
     ///
     /// # Errors
     /// [`ApiError`] when the owner's keys do not allow it.
@@ -174,7 +174,8 @@ pub trait Releases: Send + Sync {
         change: &KeyChange,
         account: &Owner,
         now: Timestamp,
-        audit: (&str, &str),
+        action: &str,
+        key: &str,
     ) -> Result<OwnerFile, ApiError>;
 
     /// Returns the reason why a release is not served; `None` when it is.
@@ -366,7 +367,8 @@ pub trait Activity: Send + Sync {
     /// [`StoreError`]
     fn report(
         &self,
-        release: (&str, &str),
+        skill: &str,
+        version: &str,
         reason: &str,
         account: &Owner,
         now: Timestamp,
@@ -386,7 +388,8 @@ pub trait Activity: Send + Sync {
         &self,
         id: i64,
         decision: &str,
-        by: (&Owner, &str),
+        account: &Owner,
+        reason: &str,
         now: Timestamp,
     ) -> Result<Option<ReportOfRelease>, StoreError>;
 
@@ -394,7 +397,14 @@ pub trait Activity: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`]
-    fn note(&self, by: (&Owner, Timestamp), action: &str, subject: &str, reason: &str) -> Result<(), StoreError>;
+    fn note(
+        &self,
+        account: &Owner,
+        now: Timestamp,
+        action: &str,
+        subject: &str,
+        reason: &str,
+    ) -> Result<(), StoreError>;
 
     /// Records an action of an unknown client in the audit log.
     ///

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::BundleError;
+pub use crate::next_step::{Hint, NextStep};
 
 /// Class of a failure. Each class has its own exit code on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +41,7 @@ pub struct Failure {
     /// Stable code in `snake_case`.
     pub code: &'static str,
     /// Next step for the user.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 impl Failure {
@@ -52,7 +53,7 @@ impl Failure {
 
     /// Returns this failure with a hint.
     #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
+    pub fn hint(self, hint: impl Into<Hint>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 

@@ -18,6 +18,7 @@ mod json;
 mod limits;
 pub mod merge;
 mod name;
+mod next_step;
 mod path;
 mod problem;
 mod shell;

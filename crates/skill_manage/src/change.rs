@@ -25,12 +25,78 @@ pub(crate) struct Change<'a> {
     /// Evidence that its author gives in support of the change.
     pub evidence: Vec<Evidence>,
     pub dry_run: bool,
-    /// True if violations of the standard block the change. The content of a rollback was valid when it was committed.
-    pub is_edit: bool,
+    /// True if violations of the standard block the change.
+    is_edit: bool,
     /// True if the change is based on a pending proposal of its actor, and contains that as well.
     pub on_proposal: bool,
     /// Accepted proposal that this change applies. The policy is not consulted then.
     pub accepted: Option<Accepted<'a>>,
+}
+
+impl<'a> Change<'a> {
+    /// Creates a change that keeps the origin of the skill.
+    pub fn new(skill: &'a SkillName, action: Action, snapshot: Snapshot, candidate: Bundle) -> Self {
+        let base = snapshot.base.as_ref().filter(|_| snapshot.exists());
+        Self {
+            skill,
+            action,
+            edits: &[],
+            origin: base.and_then(|base| base.origin.clone()),
+            snapshot,
+            candidate,
+            upstream: None,
+            absorbed_into: None,
+            hand_edit: None,
+            checks_out_again: false,
+            messages: Vec::new(),
+            evidence: Vec::new(),
+            dry_run: false,
+            is_edit: true,
+            on_proposal: false,
+            accepted: None,
+        }
+    }
+
+    /// Creates a change to the files found in the skill's folder, which were validated when the folder was read.
+    pub fn of_hand_edit(skill: &'a SkillName, snapshot: Snapshot, found: Bundle) -> Self {
+        Self { is_edit: false, ..Self::new(skill, Action::External, snapshot, found) }
+    }
+
+    /// Creates a change back to the files and the origin of an earlier revision, which were valid when it was committed.
+    pub fn back_to(skill: &'a SkillName, snapshot: Snapshot, files: Bundle, origin: Option<Origin>) -> Self {
+        Self { origin, is_edit: false, ..Self::new(skill, Action::Rollback, snapshot, files) }
+    }
+
+    /// Creates the change of an accepted proposal. If that merges in a release, the folder is written in any case.
+    pub fn accepting(
+        skill: &'a SkillName,
+        snapshot: Snapshot,
+        candidate: Bundle,
+        origin: Option<Origin>,
+        upstream: Option<Box<Upstream>>,
+        accepted: Accepted<'a>,
+    ) -> Self {
+        let change = Self::new(skill, accepted.proposal.action, snapshot, candidate);
+        Self {
+            origin,
+            checks_out_again: upstream.is_some(),
+            upstream,
+            absorbed_into: accepted.proposal.absorbed_into.clone(),
+            messages: vec![format!("{} accepted the proposal {}", accepted.stamp.actor, accepted.proposal.id)],
+            accepted: Some(accepted),
+            ..change
+        }
+    }
+
+    /// Replaces the files after the change.
+    pub fn with_candidate(self, candidate: Bundle) -> Self {
+        Self { candidate, ..self }
+    }
+
+    /// Returns whether violations of the standard block the change.
+    pub fn must_conform(&self) -> bool {
+        self.is_edit
+    }
 }
 
 /// Accepted proposal in its final state, with the stamp of the reviewer.

@@ -5,6 +5,7 @@ use library::{
 };
 use scan::Cleared;
 use skill::SkillName;
+use skill::failure::{Hint, NextStep};
 
 use crate::{
     change::Change,
@@ -75,14 +76,15 @@ fn attempt(
     match decide(&change, &judged, is_return, context) {
         PolicyDecision::Hold(why) => {
             judged.report.decision = Some(Ruling::Hold);
-            review::hold(library, Held { change, judged, why }, (context, stamp))
+            review::hold(library, Held { change, judged, why }, context, stamp)
         }
         PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this edit of {skill}: {why}"),
-            hint: format!(
-                "only a person can record it, in a terminal; revert it with `skillhub rollback {skill} head`; \
-                 `skillhub policy` shows the rules"
-            ),
+            hint: Hint::from("only a person can record it, in a terminal; revert it with ")
+                .step(NextStep::Restore(skill.to_string(), "head".to_owned()))
+                .text("; ")
+                .step(NextStep::ShowPolicy)
+                .text(" shows the rules"),
         }),
         PolicyDecision::Apply(why) => record(library, edit, judged.report, &why, stamp),
     }
@@ -114,25 +116,10 @@ fn change_of<'a>(
 ) -> Result<Change<'a>, ManageError> {
     let head = base.as_ref().filter(|base| !base.tombstone);
     let bundle = head.map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
-    Ok(Change {
-        skill: &edit.skill,
-        action: Action::External,
-        edits: &[],
-        candidate: cleared.map_or_else(|| bundle.clone(), |cleared| cleared.bundle().clone()),
-        origin: head.and_then(|head| head.origin.clone()),
-        snapshot: Snapshot { base, bundle },
-        upstream: None,
-        absorbed_into: None,
-        hand_edit: None,
-        checks_out_again: false,
-        messages: Vec::new(),
-        evidence: Vec::new(),
-        dry_run: edit.dry_run,
-        // The standard was applied when the folder was compared.
-        is_edit: false,
-        on_proposal: false,
-        accepted: None,
-    })
+    let found = cleared.map_or_else(|| bundle.clone(), |cleared| cleared.bundle().clone());
+    let mut change = Change::of_hand_edit(&edit.skill, Snapshot { base, bundle }, found);
+    change.dry_run = edit.dry_run;
+    Ok(change)
 }
 
 fn record(

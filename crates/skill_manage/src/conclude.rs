@@ -1,10 +1,13 @@
 //! [`conclude`]: the last steps of a [`Change`], which judge and commit it.
 
+use std::cell::OnceCell;
+
 use library::{
     Action, ActorKind, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, ProposalChange,
     Snapshot, Stamp,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
+use skill::failure::{Hint, NextStep};
 use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
 
 use crate::{
@@ -106,7 +109,7 @@ fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Sta
         None => Ok(()),
         Some(_) => Err(ManageError::PolicyDenied {
             message: format!("only a person can revert this edit of the folder of {}: {why}", change.skill),
-            hint: format!("a person can revert it in a terminal: skillhub rollback {} head", change.skill),
+            hint: format!("a person can revert it in a terminal: skillhub rollback {} head", change.skill).into(),
         }),
     }
 }
@@ -136,15 +139,17 @@ fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<Reported
     let known = if change.snapshot.exists() { check(&change.snapshot.bundle) } else { Vec::new() };
     let problems = check(&change.candidate);
     let new: Vec<Problem> = problems.iter().filter(|problem| !problem.is_among(&known)).cloned().collect();
-    if change.is_edit && new.iter().any(Problem::is_error) {
+    if change.must_conform() && new.iter().any(Problem::is_error) {
         return Err(ManageError::InvalidSkill { name: change.skill.clone(), problems: new });
     }
     Ok(ReportedProblem::list(problems, &known))
 }
 
 /// Returns the hint for a revision that cannot be restored.
-pub(crate) fn another_revision(skill: &SkillName) -> String {
-    format!("choose another revision; `skillhub history {skill}` lists them with their verdicts")
+pub(crate) fn another_revision(skill: &SkillName) -> Hint {
+    Hint::from("choose another revision; ")
+        .step(NextStep::ShowHistory(skill.to_string()))
+        .text(" lists them with their verdicts")
 }
 
 /// Scans the candidate and returns it as a committable value, or `None` for a deletion.
@@ -161,9 +166,8 @@ fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, Mana
                 (Action::Rollback, _) | (_, None) => another_revision(change.skill),
                 (_, Some(first)) => {
                     let rule = &first.rule;
-                    format!(
-                        "change the lines named in the findings; `skillhub scan --explain {rule}` describes the rule"
-                    )
+                    let lines = Hint::from("change the lines named in the findings; ");
+                    lines.step(NextStep::ExplainRule(rule.to_string())).text(" describes the rule")
                 }
             };
             Err(ManageError::ScanBlocked { message, findings, hint })
@@ -259,14 +263,22 @@ fn check_policy(
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
     let actions = actions_of(change);
-    let (what, states) = ((&*actions, change.origin.as_ref()), (&change.snapshot.bundle, &change.candidate));
-    let proposed = Proposed::new(change.skill.as_str(), what, states, &report.files, verdict);
+    let proposed = Proposed {
+        skill: change.skill.as_str(),
+        actions: &actions,
+        origin: change.origin.as_ref(),
+        before: &change.snapshot.bundle,
+        after: &change.candidate,
+        files: &report.files,
+        verdict,
+        privilege: OnceCell::new(),
+    };
     match context.policy.decide(&context.actor, &proposed) {
         PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this change of {}: {why}", change.skill),
-            hint:
-                "remove what the policy does not allow; `skillhub policy` shows the rules, and a person can change them"
-                    .to_owned(),
+            hint: Hint::from("remove what the policy does not allow; ")
+                .step(NextStep::ShowPolicy)
+                .text(" shows the rules, and a person can change them"),
         }),
         PolicyDecision::Apply(why) if context.actor.kind != ActorKind::Person => {
             // The skill itself is restored, whatever its files are.

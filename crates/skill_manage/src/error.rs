@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skill::{
     BundleError, Problem, SkillName,
     edit::EditError,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
     merge::Conflict,
 };
 use thiserror::Error;
@@ -51,7 +51,7 @@ pub enum ManageError {
         /// All findings, worst first.
         findings: Vec<Finding>,
         /// Next step for the user.
-        hint: String,
+        hint: Hint,
     },
     /// The policy does not allow the change to this actor.
     #[error("{message}")]
@@ -59,7 +59,7 @@ pub enum ManageError {
         /// Refused change and the reason.
         message: String,
         /// Next step for the user.
-        hint: String,
+        hint: Hint,
     },
     /// The head differs from the revision that the caller expected.
     #[error("{name} is not at revision {expected}, but at {}", head.as_deref().unwrap_or("none"))]
@@ -77,7 +77,7 @@ pub enum ManageError {
         /// Conflicting changes and the reason.
         message: String,
         /// Next step for the user.
-        hint: String,
+        hint: Hint,
         /// Conflicts of the merge, by path.
         conflicts: Vec<Conflict>,
     },
@@ -128,7 +128,7 @@ impl ManageError {
 
     /// Returns the next step for the user.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<Hint> {
         self.failure().hint
     }
 }
@@ -143,13 +143,17 @@ impl Fails for ManageError {
             }
             Self::InvalidSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint("fix the problems listed in details and send the request again"),
-            Self::ScanBlocked { hint, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(hint),
-            Self::PolicyDenied { hint, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(hint),
-            Self::MergeConflict { hint, .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(hint),
+            Self::ScanBlocked { hint, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(hint.clone()),
+            Self::PolicyDenied { hint, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(hint.clone()),
+            Self::MergeConflict { hint, .. } => {
+                Failure::new(FailureKind::Conflict, "merge_conflict").hint(hint.clone())
+            }
             Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large").hint(SPLIT),
-            Self::StaleRevision { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "review the change with `skillhub diff {name}`, then send the request again for the newest revision"
-            )),
+            Self::StaleRevision { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(
+                Hint::from("review the change with ")
+                    .step(NextStep::ShowDiff(name.to_string()))
+                    .text(", then send the request again for the newest revision"),
+            ),
             Self::Review(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
             Self::Commit(error) => error.failure(),
@@ -184,31 +188,36 @@ impl Fails for ManageError {
 /// Hint for content that is too large.
 const SPLIT: &str = "move parts to other files, or remove what agents do not need";
 
+/// Returns the hint for a malformed request.
+fn forms() -> Hint {
+    Hint::from("see the form of each action: ").step(NextStep::ShowRequests)
+}
+
 fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
     use FailureKind::{Conflict, Invalid, NotFound, Usage};
     let of = Failure::new;
+    let name = name.to_string();
     let count = "add surrounding text to find, or give the number of matches in expected_count; details.matches lists \
                  the lines";
     match fault {
         EditError::Exists => {
-            of(Conflict, "exists").hint(format!("use edit or patch; `skillhub show {name} SKILL.md` prints the file"))
+            let show = NextStep::ShowFile(name, "SKILL.md".to_owned());
+            of(Conflict, "exists").hint(Hint::from("use edit or patch; ").step(show).text(" prints the file"))
         }
-        EditError::NotFound => of(NotFound, "not_found").hint("list the skills in this library: skillhub list"),
+        EditError::NotFound => {
+            of(NotFound, "not_found").hint(Hint::from("list the skills in this library: ").step(NextStep::ListSkills))
+        }
         EditError::FileNotFound { .. } => {
-            of(NotFound, "not_found").hint(format!("list its files: skillhub show {name}"))
+            of(NotFound, "not_found").hint(Hint::from("list its files: ").step(NextStep::ShowSkill(name)))
         }
         EditError::NotText { .. } => of(Usage, "invalid_request").hint("replace the whole file with write_file"),
-        EditError::EmptyFind | EditError::ZeroCount => {
-            of(Usage, "invalid_request").hint("see the example for each action: skillhub manage --help")
-        }
-        EditError::RemovesSkillMd => {
-            of(Usage, "invalid_request").hint(format!("to remove the whole skill, run: skillhub manage delete {name}"))
-        }
+        EditError::EmptyFind | EditError::ZeroCount => of(Usage, "invalid_request").hint(forms()),
+        EditError::RemovesSkillMd => of(Usage, "invalid_request")
+            .hint(Hint::from("to remove the whole skill, run: ").step(NextStep::Delete(name))),
         EditError::AmbiguousMatch { .. } => of(Conflict, "ambiguous_match").hint(count),
         EditError::CountMismatch { .. } => of(Conflict, "count_mismatch").hint(count),
-        EditError::NoMatch { path, .. } => {
-            of(Conflict, "no_match").hint(format!("read the current file: skillhub show {name} {path}"))
-        }
+        EditError::NoMatch { path, .. } => of(Conflict, "no_match")
+            .hint(Hint::from("read the current file: ").step(NextStep::ShowFile(name, path.to_string()))),
         EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => {
             of(Invalid, "invalid_path").hint("give another path, such as references/notes.md")
         }
@@ -221,8 +230,7 @@ impl Fails for RequestError {
         match self {
             Self::Evidence(_) => Failure::new(FailureKind::Usage, "invalid_request")
                 .hint("give evidence as text, a link, eval:ID or outcomes:ID"),
-            Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request")
-                .hint("see the example for each action: skillhub manage --help"),
+            Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request").hint(forms()),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint("use lower-case letters, digits and single hyphens"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path")

@@ -108,25 +108,11 @@ fn attempt(
     check_expected(&request.skill, request.expected_revision.as_deref(), &snapshot, hand_edit)?;
     let (candidate, notes, on_proposal) = work_out(library, request, &snapshot, stamp)?;
     messages.extend(notes);
-    let origin = snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
-    let change = Change {
-        skill: &request.skill,
-        action: request.action,
-        edits: &request.edits,
-        snapshot,
-        candidate,
-        origin,
-        upstream: None,
-        absorbed_into: request.absorbed_into.clone(),
-        hand_edit: None,
-        checks_out_again: false,
-        messages,
-        evidence: request.notes.evidence.clone(),
-        dry_run: request.dry_run,
-        is_edit: true,
-        on_proposal,
-        accepted: None,
-    };
+    let mut change = Change::new(&request.skill, request.action, snapshot, candidate);
+    (change.edits, change.messages, change.on_proposal) = (&request.edits, messages, on_proposal);
+    change.absorbed_into.clone_from(&request.absorbed_into);
+    change.evidence.clone_from(&request.notes.evidence);
+    change.dry_run = request.dry_run;
     review::commit_or_hold(library, change, context, stamp)
 }
 
@@ -173,7 +159,8 @@ pub(crate) fn builtin_refusal(name: &SkillName) -> ManageError {
         hint: format!(
             "create a custom skill of the same name, which takes precedence; `skillhub install skillhub/{name}` \
              starts with a copy"
-        ),
+        )
+        .into(),
     }
 }
 

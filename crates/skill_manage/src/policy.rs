@@ -11,7 +11,7 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, str::FromStr};
+use std::{cell::OnceCell, fmt, str::FromStr};
 
 use library::{Action, Actor, ActorKind, Denied, SkillChange};
 use scan::Verdict;
@@ -156,8 +156,16 @@ impl Policy {
             return Ok(());
         }
         let files = diff::diff(change.before, change.after).files;
-        let (actions, states) = ([change.action], (change.before, change.after));
-        let proposed = Proposed::new(change.skill.as_str(), (&actions, change.origin), states, &files, change.verdict);
+        let proposed = Proposed {
+            skill: change.skill.as_str(),
+            actions: &[change.action],
+            origin: change.origin,
+            before: change.before,
+            after: change.after,
+            files: &files,
+            verdict: change.verdict,
+            privilege: OnceCell::new(),
+        };
         match self.decide(actor, &proposed) {
             PolicyDecision::Apply(_) => Ok(()),
             PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => {

@@ -69,25 +69,10 @@ fn attempt(
     let hand_edit = rollback.dry_run && is_unrecorded(library, &snapshot)?;
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, hand_edit)?;
     let candidate = content_of(library, skill, &target)?;
-    check_kept_edit(library, skill, (&target, &candidate), &snapshot, context)?;
-    let change = Change {
-        skill,
-        action: Action::Rollback,
-        edits: &[],
-        snapshot,
-        candidate,
-        origin: target.origin.clone(),
-        upstream: None,
-        absorbed_into: None,
-        hand_edit: None,
-        checks_out_again: false,
-        messages: vec![format!("restored the files of revision {} ({})", target.number, target.id.short())],
-        evidence: Vec::new(),
-        dry_run: rollback.dry_run,
-        is_edit: false,
-        on_proposal: false,
-        accepted: None,
-    };
+    check_kept_edit(library, skill, &target, &candidate, &snapshot, context)?;
+    let mut change = Change::back_to(skill, snapshot, candidate, target.origin.clone());
+    change.messages = vec![format!("restored the files of revision {} ({})", target.number, target.id.short())];
+    change.dry_run = rollback.dry_run;
     review::commit_or_hold(library, change, context, stamp)
 }
 
@@ -96,7 +81,8 @@ fn attempt(
 fn check_kept_edit(
     library: &Library,
     skill: &SkillName,
-    (target, candidate): (&Revision, &Bundle),
+    target: &Revision,
+    candidate: &Bundle,
     snapshot: &Snapshot,
     context: &Context<'_>,
 ) -> Result<(), ManageError> {
@@ -118,7 +104,7 @@ fn check_kept_edit(
         PolicyDecision::Apply(_) => Ok(()),
         PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("revision {} of {skill} is an edit that only a person can restore: {why}", target.number),
-            hint: format!("a person can restore it in a terminal: skillhub rollback {skill} {}", target.number),
+            hint: format!("a person can restore it in a terminal: skillhub rollback {skill} {}", target.number).into(),
         }),
     }
 }
@@ -222,23 +208,8 @@ fn restore_head(
     let origin = head.origin.clone();
     let snapshot = Snapshot { base: Some(head), bundle: candidate.clone() };
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, false)?;
-    let change = Change {
-        skill,
-        action: Action::Rollback,
-        edits: &[],
-        snapshot,
-        candidate,
-        origin,
-        upstream: None,
-        absorbed_into: None,
-        hand_edit,
-        checks_out_again,
-        messages: vec![message.to_owned()],
-        evidence: Vec::new(),
-        dry_run: rollback.dry_run,
-        is_edit: false,
-        on_proposal: false,
-        accepted: None,
-    };
+    let mut change = Change::back_to(skill, snapshot, candidate, origin);
+    (change.hand_edit, change.checks_out_again) = (hand_edit, checks_out_again);
+    (change.messages, change.dry_run) = (vec![message.to_owned()], rollback.dry_run);
     review::commit_or_hold(library, change, context, stamp)
 }

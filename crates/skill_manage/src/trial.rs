@@ -9,6 +9,7 @@ use library::{
 };
 use scan::{Baseline, Cleared};
 use skill::SkillName;
+use skill::failure::{Hint, NextStep};
 
 use crate::{change::Change, error::ManageError, report::Report, request::RequestError, reviewer::Reviewer};
 
@@ -33,7 +34,8 @@ pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Sta
             "{} was rolled back from exactly these files ({}); they are refused until {}",
             change.skill, found.why, found.until
         ),
-        hint: format!("change the files; a person can restore the revision from `skillhub history {}`", change.skill),
+        hint: Hint::from("change the files; a person can restore the revision from ")
+            .step(NextStep::ShowHistory(change.skill.to_string())),
     })
 }
 
@@ -139,7 +141,7 @@ fn check_none_is_on(library: &Library, skill: &SkillName) -> Result<(), ManageEr
         None => Ok(()),
         Some(trial) => Err(ManageError::PolicyDenied {
             message: format!("revision {} of {skill} is already on trial", trial.candidate.short()),
-            hint: format!("wait until the trial ends, or end it: skillhub evolve force {skill} rollback"),
+            hint: format!("wait until the trial ends, or end it: skillhub evolve force {skill} rollback").into(),
         }),
     }
 }
@@ -147,7 +149,7 @@ fn check_none_is_on(library: &Library, skill: &SkillName) -> Result<(), ManageEr
 fn not_restorable(skill: &SkillName, blocked: &scan::Blocked) -> ManageError {
     ManageError::PolicyDenied {
         message: format!("the scanner now blocks the current files of {skill}, which a trial must keep: {blocked}"),
-        hint: "accept the change without a trial".to_owned(),
+        hint: "accept the change without a trial".into(),
     }
 }
 
@@ -182,7 +184,7 @@ pub fn start_trial(
         Ok(cleared) => cleared,
         Err(blocked) => {
             let message = format!("the current rules block revision {} of {skill}: {blocked}", candidate.number);
-            let hint = "choose another revision for the trial".to_owned();
+            let hint = "choose another revision for the trial".into();
             return Err(ManageError::ScanBlocked { message, findings: blocked.into_report().findings, hint });
         }
     };

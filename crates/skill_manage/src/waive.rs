@@ -135,11 +135,11 @@ pub fn waive(
     if !scan::can_be_waived(order.rule) {
         return Err(WaiveError::NotWaivable(order.rule.to_owned()));
     }
-    let terms = Terms::new(order.reason, order.until, (reviewer, now), library.limits())?;
+    let terms = Terms::new(order.reason, order.until, reviewer, now, library.limits())?;
     let bundle = with_content(current(library, order.skill)?, order, library)?;
     let (path, severity) = place(&bundle, order, library, &library.state()?.of(order.skill).waivers_at(now))?;
     let file = bundle.get(&path).ok_or_else(|| no_finding(order))?;
-    let stored = terms.waiver(order.skill, order.rule, (&path, file), severity);
+    let stored = terms.waiver(order.skill, order.rule, &path, file, severity);
     let (limits, reason) = (library.limits(), &stored.reason);
     let most = limits.waivers_per_skill;
     let state = library.state()?.of(order.skill);
@@ -164,10 +164,11 @@ pub fn waivers_for(
     skill: &SkillName,
     blocked: &Blocked,
     reason: &str,
-    (reviewer, now): (&Reviewer, Timestamp),
+    reviewer: &Reviewer,
+    now: Timestamp,
     limits: &Limits,
 ) -> Result<Vec<StoredWaiver>, WaiveError> {
-    let terms = Terms::new(reason, None, (reviewer, now), limits)?;
+    let terms = Terms::new(reason, None, reviewer, now, limits)?;
     let mut places: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
     for finding in blocked.report().blocking() {
         if !scan::can_be_waived(&finding.rule) {
@@ -182,7 +183,7 @@ pub fn waivers_for(
     let of_place = |((rule, path), severity): ((&str, &str), Severity)| {
         let path = SkillPath::parse(path).ok()?;
         let file = blocked.bundle().get(&path)?;
-        Some(terms.waiver(skill, rule, (&path, file), severity))
+        Some(terms.waiver(skill, rule, &path, file, severity))
     };
     Ok(places.into_iter().filter_map(of_place).collect())
 }
@@ -199,7 +200,8 @@ impl Terms {
     fn new(
         reason: &str,
         until: Option<Timestamp>,
-        (reviewer, now): (&Reviewer, Timestamp),
+        reviewer: &Reviewer,
+        now: Timestamp,
         limits: &Limits,
     ) -> Result<Self, WaiveError> {
         let reason = reason.trim();
@@ -211,16 +213,10 @@ impl Terms {
         Ok(Self { reason: reason.to_owned(), by: reviewer.actor().to_string(), created, until })
     }
 
-    fn waiver(
-        &self,
-        skill: &SkillName,
-        rule: &str,
-        (path, file): (&SkillPath, &File),
-        severity: Severity,
-    ) -> StoredWaiver {
+    fn waiver(&self, skill: &SkillName, rule: &str, path: &SkillPath, file: &File, severity: Severity) -> StoredWaiver {
         let content = Digest::of_bytes(&file.bytes).to_string();
         StoredWaiver {
-            id: id((skill, rule), path, &content, file.executable),
+            id: id(skill, rule, path, &content, file.executable),
             rule: rule.to_owned(),
             path: path.to_string(),
             content,
@@ -343,7 +339,7 @@ fn no_finding(order: &Waive<'_>) -> WaiveError {
 }
 
 /// Returns the first digits of the hash of everything that a waiver is bound to.
-fn id((skill, rule): (&SkillName, &str), path: &SkillPath, content: &str, executable: bool) -> String {
+fn id(skill: &SkillName, rule: &str, path: &SkillPath, content: &str, executable: bool) -> String {
     let bound = format!("{skill}\n{rule}\n{path}\n{content}\n{executable}");
     Digest::of_bytes(bound.as_bytes()).hex().chars().take(ID_DIGITS).collect()
 }

@@ -5,6 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use ops::next_step::request;
 use serde::Serialize;
 use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
@@ -108,6 +109,7 @@ impl ApiError {
             FailureKind::NotFound => StatusCode::NOT_FOUND,
             FailureKind::Integrity => StatusCode::UNPROCESSABLE_ENTITY,
         };
+        let hint = hint.map(|hint| hint.with(request));
         Self { hint, details: Box::new(details), ..Self::new(status, code, message) }
     }
 }

@@ -52,9 +52,9 @@ pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
     let text = file.and_then(File::text).unwrap_or_default();
     let differs = |view: &str| {
         let wanted = CompareOptions { view: view.to_owned(), ..CompareOptions::default() };
-        Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
+        Compared::new(texts, "", None, &wanted).files(old, new).0.len()
     };
     let nothing = html! {};
-    let listed = file.map(|file| listing((path, file), &[], "", (&nothing, &nothing), texts).0.len());
+    let listed = file.map(|file| listing(path, file, &[], "", &nothing, &nothing, texts).0.len());
     [prose::prose(text, &place, texts).0.len(), listed.unwrap_or(0), differs("split"), differs("unified")]
 }

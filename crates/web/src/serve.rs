@@ -66,7 +66,8 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 pub async fn serve_until_signal(
     address: SocketAddr,
     app: Router,
-    (limits, proxies): (&ServerLimits, &TrustedProxies),
+    limits: &ServerLimits,
+    proxies: &TrustedProxies,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let io = |what: String| move |error| ServeError { what, error };
@@ -76,7 +77,7 @@ pub async fn serve_until_signal(
     let (end, ending) = watch::channel(());
     let open = Connections::new(most, limits.connections_of_client.min(most));
     tokio::select! {
-        () = accept(listener, app, (limits, proxies), &open, &ending) => {}
+        () = accept(listener, app, limits, proxies, &open, &ending) => {}
         ended = asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned()))?,
     }
     drop(ending);
@@ -88,7 +89,8 @@ pub async fn serve_until_signal(
 async fn accept(
     listener: TcpListener,
     app: Router,
-    (limits, proxies): (&ServerLimits, &TrustedProxies),
+    limits: &ServerLimits,
+    proxies: &TrustedProxies,
     open: &Arc<Connections>,
     ending: &watch::Receiver<()>,
 ) {

@@ -12,7 +12,9 @@ pub(super) fn accept_blocked(
     library: &Library,
     results: &mut [Adopted],
     commits: &mut Vec<Passed>,
-    (stamp, permit, accept): (&Stamp, &Permit<'_>, &Accept<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Vec<SkillName>, AdoptError> {
     let waiting: Vec<&mut Adopted> = results.iter_mut().filter(|result| result.as_blocked().is_some()).collect();
     let asked: Vec<BlockedSkill<'_>> = waiting.iter().filter_map(|result| result.as_blocked()).collect();
@@ -22,7 +24,7 @@ pub(super) fn accept_blocked(
     let waivers = accept(&asked);
     let mut names = Vec::new();
     for (result, waivers) in waiting.into_iter().zip(waivers).filter(|(_, waivers)| !waivers.is_empty()) {
-        match accepted(library, result, &waivers, (stamp, permit)) {
+        match accepted(library, result, &waivers, stamp, permit) {
             Ok(commit) if is_other(commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(commit) => {
                 accept::store_waivers(library, &commit.0, &waivers, stamp)?;
@@ -43,7 +45,8 @@ fn accepted(
     library: &Library,
     result: &mut Adopted,
     waivers: &[StoredWaiver],
-    (stamp, permit): (&Stamp, &Permit<'_>),
+    stamp: &Stamp,
+    permit: &Permit<'_>,
 ) -> Result<Passed, AdoptError> {
     let (Some(AdoptError::Blocked(blocked)), Some(name)) = (result.error.take(), result.name.clone()) else {
         return Err(AdoptError::NoSkill { path: result.source.clone() });
@@ -51,7 +54,7 @@ fn accepted(
     let waivers = Waivers::new(waivers.iter().filter_map(|waiver| waiver.at(stamp.time)));
     let cleared = scan::waive(Err(blocked), &waivers)?;
     result.report = Some(cleared.report().clone());
-    permit_adopting(&name, (cleared.bundle(), cleared.report().verdict()), permit)?;
+    permit_adopting(&name, cleared.bundle(), cleared.report().verdict(), permit)?;
     let tombstone = library.head(&name)?.map(|head| head.id);
     Ok((name, tombstone, cleared, !result.copied))
 }

@@ -31,7 +31,7 @@ struct Entry {
 
 /// Parses the file's entries.
 pub(super) fn entries(path: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
-    let file: File = parse(path, text, (1..=1, "1"))?;
+    let file: File = parse(path, text, 1..=1, "1")?;
     let of_one = |(key, entry): (String, Entry)| {
         let slug = key.rsplit('/').next().unwrap_or(&key).to_owned();
         let source = entry.place(&key, &slug);

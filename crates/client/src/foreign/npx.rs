@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use library::Origin;
 use serde::Deserialize;
 
 use super::{ForeignEntry, ForeignError, ForeignSource, Recorded, parse};
@@ -35,12 +36,12 @@ struct Entry {
 
 /// Parses a project's lock file.
 pub(super) fn of_project(path: &Path, root: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
-    entries(path, root, parse(path, text, (1..=1, "1"))?)
+    entries(path, root, parse(path, text, 1..=1, "1")?)
 }
 
 /// Parses a user's lock file. Versions 1 and 2 have fewer fields; npx skills itself discards files of these versions.
 pub(super) fn of_user(path: &Path, root: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
-    entries(path, root, parse(path, text, (1..=3, "1 to 3"))?)
+    entries(path, root, parse(path, text, 1..=3, "1 to 3")?)
 }
 
 fn entries(path: &Path, root: &Path, file: File) -> Result<Vec<ForeignEntry>, ForeignError> {
@@ -66,6 +67,10 @@ impl Entry {
             "github" => format!("github:{}", self.source.trim_start_matches("github:")),
             "gitlab" | "git" => self.source_url.clone().unwrap_or_else(|| self.source.clone()),
             "local" => return Ok(ForeignSource::Folder(root.join(&self.source))),
+            // In an origin, these words mean other kinds of sources.
+            Origin::REGISTRY | Origin::FOLDER | Origin::ARCHIVE => {
+                return Ok(ForeignSource::Other { kind: "other".to_owned(), place: self.source.clone() });
+            }
             kind => return Ok(ForeignSource::Other { kind: kind.to_owned(), place: self.source.clone() }),
         };
         // For GitHub over ssh, `source` is a full URL and is used unchanged.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, PlannedSkill, plan};
+use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, PlanInputs, PlannedSkill, plan};
 use crate::{
     accept::{self, BlockedSkill},
     lock_file::{LockFile, LockedWaiver},
@@ -66,8 +66,9 @@ impl Installer<'_> {
                 continue;
             }
             accept::store_waivers(self.library, &candidate.name, &waivers, self.stamp)?;
-            let by = (self.stamp, self.permit, self.outcomes);
-            let planned = plan::plan(self.library, candidate, &batch.reports, request, by);
+            let Self { stamp, permit, outcomes, .. } = *self;
+            let inputs = PlanInputs { reports: &batch.reports, request, stamp, permit, outcomes };
+            let planned = plan(self.library, candidate, inputs);
             batch.settle_again(turn, planned);
         }
         Ok(())
@@ -76,7 +77,7 @@ impl Installer<'_> {
 
 /// Returns the waivers that the lock file lists for a skill.
 fn listed_waivers<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
-    lock.get(&candidate.origin.name).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
+    lock.get(&candidate.origin.name()).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
 }
 
 /// Returns whether both are the same skill, requested twice.

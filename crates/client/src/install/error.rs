@@ -382,10 +382,7 @@ impl InstallError {
             Self::NotInThisRegistry { name, locked_in, error } => {
                 let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
                 let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
-                Failure {
-                    hint: Some(format!("install from that registry if you trust it: {command}")),
-                    ..error.failure()
-                }
+                error.failure().hint(format!("install from that registry if you trust it: {command}"))
             }
             Self::OtherRegistry { name, installed, .. } => {
                 Failure::new(FailureKind::Refused, "other_registry").hint(format!(

@@ -41,7 +41,7 @@ pub(super) fn evidence(sides: &Sides<'_>, outcomes: Option<String>, conflicts: &
 }
 
 fn with_digest(origin: &Origin) -> String {
-    format!("{}, {}", origin.release(), origin.digest)
+    format!("{}, {}", origin.release(), origin.digest())
 }
 
 /// Replaces invisible characters and truncates the text. Names and frontmatter keys are untrusted.
@@ -56,19 +56,18 @@ fn tame(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use library::RegistryRelease;
     use skill::{SkillPath, merge::ConflictKind};
 
     use super::*;
 
     fn origin(version: &str) -> Origin {
-        Origin {
-            kind: "registry".to_owned(),
-            source: "local".to_owned(),
-            name: "acme/demo".to_owned(),
-            version: Some(version.to_owned()),
-            commit: None,
-            digest: Digest::of_bytes(version.as_bytes()).to_string(),
-        }
+        Origin::Registry(RegistryRelease {
+            registry: "local".to_owned(),
+            name: "acme/demo".parse().unwrap(),
+            version: version.parse().unwrap(),
+            digest: Digest::of_bytes(version.as_bytes()),
+        })
     }
 
     fn conflict(key: &str) -> Conflict {
@@ -83,7 +82,7 @@ mod tests {
         let keys: Vec<Conflict> = (0..7).map(|key| conflict(&format!("k{key}\u{202e}\u{1b}"))).collect();
         let found = evidence(&sides, Some("3 runs".to_owned()), &keys);
         let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
-        assert_eq!(texts[0], format!("comes: acme/demo 1.1.0, {}", theirs.digest));
+        assert_eq!(texts[0], format!("comes: acme/demo 1.1.0, {}", theirs.digest()));
         assert_eq!((texts.len(), texts[1], texts[7]), (8, "3 runs", "conflict: 2 more, marked in the files"));
         assert!(found.iter().all(|one| one.text.parse() == Ok(one.clone())), "{texts:#?}");
         assert_eq!(evidence(&sides, None, &[]).len(), 1);

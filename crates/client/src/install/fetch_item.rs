@@ -39,7 +39,7 @@ impl FetchItem {
             Self::Spec(Spec::Bare { name, .. }) => name.to_string(),
             Self::Spec(spec) => spec.to_string(),
             Self::Chosen { name, .. } => name.to_string(),
-            Self::Locked(locked) => locked.name.clone(),
+            Self::Locked(locked) => locked.name(),
         }
     }
 }
@@ -78,8 +78,9 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<FetchItem, InstallError>
     };
     let differs = |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned() };
     let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
-    if request.is_some_and(|request| !fits(request, locked.version.as_deref())) {
-        let version = locked.version.as_deref().unwrap_or("none");
+    let version = locked.origin.version();
+    if request.is_some_and(|request| !fits(request, version.as_deref())) {
+        let version = version.as_deref().unwrap_or("none");
         return Err(differs(&format!("the lock file has version {version}")));
     }
     Ok(FetchItem::Locked(Box::new(locked.clone())))

@@ -144,15 +144,14 @@ impl Installed {
 
     /// Returns the registry, owner and key of a signed release that is now installed.
     pub(super) fn signed(&self) -> Option<(&str, &str, &str)> {
-        let (origin, key) = (self.origin.as_ref()?, self.signer.as_deref()?);
-        let (owner, _) = origin.name.split_once('/')?;
-        self.error.is_none().then_some((origin.source.as_str(), owner, key))
+        let (release, key) = (self.origin.as_ref()?.as_registry()?, self.signer.as_deref()?);
+        self.error.is_none().then_some((release.registry.as_str(), release.name.owner.as_str(), key))
     }
 
     /// Returns the location of the registry of a release that is now installed.
     pub(super) fn registry(&self) -> Option<&str> {
-        let origin = self.origin.as_ref().filter(|origin| origin.kind == "registry")?;
-        self.error.is_none().then_some(origin.source.as_str())
+        let release = self.origin.as_ref()?.as_registry()?;
+        self.error.is_none().then_some(release.registry.as_str())
     }
 
     /// Copies the outcome of the commit into the result.

@@ -3,7 +3,7 @@
 use git2::MergeFileInput;
 use library::{
     Action, Commit, Content, Evidence, HeldChange, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
-    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
+    ProposalId, ProposalState, ProposedRelease, Snapshot, Stamp, Upstream, changed_files,
 };
 use scan::Cleared;
 use skill::{
@@ -30,12 +30,20 @@ pub enum Choice {
     Theirs,
 }
 
+/// The release in a merge, with its conflicts with the local changes.
+struct MergedRelease {
+    theirs: Cleared,
+    conflicts: Vec<Conflict>,
+}
+
 /// Merges three ways: the installed release is the base, the current skill is ours, and the new release is theirs.
 pub(super) fn merge_release(
     library: &Library,
     mut candidate: Candidate,
     snapshot: Snapshot,
-    (choice, stamp, outcomes): (Choice, &Stamp, &Outcomes<'_>),
+    choice: Choice,
+    stamp: &Stamp,
+    outcomes: &Outcomes<'_>,
 ) -> Result<PlannedSkill, InstallError> {
     let ours = snapshot.bundle.clone();
     if candidate.base.is_none() {
@@ -52,17 +60,17 @@ pub(super) fn merge_release(
     };
     let rules = Rules { plain: Some(&as_git_does), words: false, follows_renames: true, clashes };
     let merged = merge_by(&rules, [&base, &ours, &candidate.bundle], library.limits())
-        .map_err(|source| InstallError::TooLarge { name: candidate.origin.name.clone(), source })?;
+        .map_err(|source| InstallError::TooLarge { name: candidate.origin.name(), source })?;
     let Merge { bundle: files, conflicts } = merged;
     let theirs = library.clear(&candidate.name, candidate.bundle.clone(), snapshot.baseline())??;
     let is_decided = choice != Choice::Ask || conflicts.is_empty();
-    match is_decided.then(|| check_usable(&candidate.origin.name, &candidate.name, &files)) {
+    match is_decided.then(|| check_usable(&candidate.origin.name(), &candidate.name, &files)) {
         Some(Ok(())) => {
             let cleared = library.clear(&candidate.name, files, snapshot.baseline())??;
-            take(library, candidate, snapshot, (cleared, theirs), (conflicts, stamp))
+            take(library, candidate, snapshot, cleared, MergedRelease { theirs, conflicts }, stamp)
         }
         Some(Err(error)) if choice != Choice::Ask => Err(error),
-        _ => propose(library, candidate, snapshot, (files, theirs), (conflicts, stamp, outcomes)),
+        _ => propose(library, candidate, snapshot, files, MergedRelease { theirs, conflicts }, stamp, outcomes),
     }
 }
 
@@ -71,9 +79,11 @@ fn take(
     library: &Library,
     candidate: Candidate,
     snapshot: Snapshot,
-    (cleared, theirs): (Cleared, Cleared),
-    (conflicts, stamp): (Vec<Conflict>, &Stamp),
+    cleared: Cleared,
+    merged: MergedRelease,
+    stamp: &Stamp,
 ) -> Result<PlannedSkill, InstallError> {
+    let MergedRelease { theirs, conflicts } = merged;
     let upstream = Upstream { files: theirs, origin: candidate.origin.clone() };
     let content = Content::Cleared(cleared.clone());
     let revision =
@@ -85,7 +95,7 @@ fn take(
     };
     let proposals = close_superseded(library, &candidate, "the release was merged in", stamp)?;
     let step = PlannedChange::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
-    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
+    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, snapshot.base, snapshot.bundle, step) })
 }
 
 /// Plans a proposal with both sides of the merge. The skill itself does not change.
@@ -93,34 +103,38 @@ fn propose(
     library: &Library,
     candidate: Candidate,
     snapshot: Snapshot,
-    (files, theirs): (Bundle, Cleared),
-    (conflicts, stamp, outcomes): (Vec<Conflict>, &Stamp, &Outcomes<'_>),
+    files: Bundle,
+    merged: MergedRelease,
+    stamp: &Stamp,
+    outcomes: &Outcomes<'_>,
 ) -> Result<PlannedSkill, InstallError> {
-    let before = snapshot.bundle.clone();
-    let cleared = library.clear(&candidate.name, before.clone(), snapshot.baseline())??;
-    let base = snapshot.base.as_ref();
-    let proposal = proposal(library, &candidate, base, (&before, &files, &theirs), (&conflicts, stamp));
+    let cleared = library.clear(&candidate.name, snapshot.bundle.clone(), snapshot.baseline())??;
+    let proposal = proposal(library, &candidate, &snapshot, &files, &merged, stamp);
     let proposing = match waiting(library, &candidate)? {
         Some(waiting) if is_of_same_merge(&waiting, &proposal) => Proposing { id: waiting.id, changes: Vec::new() },
         waiting => {
             let id = proposal.id.clone();
             let ended = waiting.map(|waiting| replaced(waiting, &id, stamp));
-            let evidence = made_from(library, &candidate, base, (&before, &conflicts), outcomes);
+            let evidence = made_from(library, &candidate, &snapshot, &merged.conflicts, outcomes);
             let new = ProposalChange::noted(Proposal { evidence, ..proposal }, stamp);
             Proposing { id, changes: ended.into_iter().chain([new]).collect() }
         }
     };
     let step = PlannedChange::Propose { proposing: Some(proposing), files };
-    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, (snapshot.base, before), step) })
+    let conflicts = merged.conflicts;
+    Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, snapshot.base, snapshot.bundle, step) })
 }
 
 fn proposal(
     library: &Library,
     candidate: &Candidate,
-    base: Option<&Revision>,
-    (before, files, theirs): (&Bundle, &Bundle, &Cleared),
-    (conflicts, stamp): (&[Conflict], &Stamp),
+    snapshot: &Snapshot,
+    files: &Bundle,
+    merged: &MergedRelease,
+    stamp: &Stamp,
 ) -> Proposal {
+    let MergedRelease { theirs, conflicts } = merged;
+    let before = &snapshot.bundle;
     let mut unresolved: Vec<SkillPath> = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     if unresolved.is_empty() {
         unresolved.push(SkillPath::skill_md());
@@ -136,7 +150,7 @@ fn proposal(
     let change = HeldChange {
         skill: &candidate.name,
         action: Action::Update,
-        base: base.map(|base| base.id.clone()),
+        base: snapshot.base.as_ref().map(|base| base.id.clone()),
         before,
         candidate: files,
         why: why(candidate, conflicts),
@@ -149,11 +163,11 @@ fn proposal(
 fn made_from(
     library: &Library,
     candidate: &Candidate,
-    head: Option<&Revision>,
-    (before, conflicts): (&Bundle, &[Conflict]),
+    snapshot: &Snapshot,
+    conflicts: &[Conflict],
     outcomes: &Outcomes<'_>,
 ) -> Vec<Evidence> {
-    let (ours, theirs) = (before.digest(), &candidate.origin);
+    let (head, ours, theirs) = (snapshot.base.as_ref(), snapshot.bundle.digest(), &candidate.origin);
     let sides = Sides { head, ours, has_base: candidate.base.is_some(), theirs };
     let known = head.and_then(|head| outcomes(library, &candidate.name, &head.id));
     evidence(&sides, known, conflicts)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use library::{
     Action, Commit, Content, FolderState, HandEditMode, Library, NewRevision, Origin, Permit, Revision, SkillChange,
-    SnapshotError, Stamp,
+    SnapshotError, SourceDigest, Stamp,
 };
 use scan::{Baseline, Cleared, Reports};
 use skill::Bundle;
@@ -17,16 +17,25 @@ use super::{
     planned::{PlannedChange, PlannedSkill, check_usable},
 };
 
+/// Inputs that are the same for all skills of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct PlanInputs<'a> {
+    pub reports: &'a dyn Reports,
+    pub request: &'a InstallRequest,
+    pub stamp: &'a Stamp,
+    pub permit: &'a Permit<'a>,
+    pub outcomes: &'a Outcomes<'a>,
+}
+
 /// Plans an installation, or returns the reason why it is impossible. A hand edit is committed first, unless the skill
 /// is pinned or this is a dry run or frozen.
 pub(super) fn plan(
     library: &mut Library,
     candidate: Candidate,
-    reports: &dyn Reports,
-    request: &InstallRequest,
-    (stamp, permit, outcomes): (&Stamp, &Permit<'_>, &Outcomes<'_>),
+    inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
-    check_usable(&candidate.origin.name, &candidate.name, &candidate.bundle)?;
+    let PlanInputs { request, stamp, permit, .. } = inputs;
+    check_usable(&candidate.origin.name(), &candidate.name, &candidate.bundle)?;
     let name = candidate.name.clone();
     let pinned = library.check_pinned(&name, &stamp.actor);
     let head = library.head(&name)?;
@@ -37,9 +46,9 @@ pub(super) fn plan(
             } else {
                 HandEditMode::Commit
             };
-            over_installed(library, candidate, reports, (head, take_over), (request.evolved, stamp, outcomes))
+            over_installed(library, candidate, head, take_over, inputs)
         }
-        gone => fresh(library, candidate, reports, (gone, stamp)),
+        gone => fresh(library, candidate, gone, inputs),
     }?;
     if request.frozen {
         check_frozen(&planned)?;
@@ -68,9 +77,10 @@ fn whole_change<'a>(planned: &'a PlannedSkill, commit: &Commit) -> SkillChange<'
 fn fresh(
     library: &Library,
     mut candidate: Candidate,
-    reports: &dyn Reports,
-    (tombstone, stamp): (Option<Revision>, &Stamp),
+    tombstone: Option<Revision>,
+    inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
+    let PlanInputs { reports, stamp, .. } = inputs;
     let state = library.folder_state_to_write(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let name = candidate.name.clone();
@@ -88,8 +98,7 @@ fn fresh(
         revisions.push(external.with_origin(Some(candidate.origin.clone())));
         shown = found;
     } else if let Some(locked) = &candidate.locked
-        && !locked.content.is_empty()
-        && locked.content != candidate.bundle.digest().to_string()
+        && locked.content.is_some_and(|content| content != candidate.bundle.digest())
     {
         let warning = "the lock file lists a version with local changes that are not available here, so the unchanged \
                        release was installed";
@@ -99,7 +108,7 @@ fn fresh(
     let commit = Commit { skill: candidate.name.clone(), base, revisions };
     let step = PlannedChange::Commit { commit: Some(commit), status: InstallStatus::Installed, proposals: Vec::new() };
     let before = Bundle::default();
-    Ok(PlannedSkill { in_place, ..PlannedSkill::new(candidate, shown, (None, before), step) })
+    Ok(PlannedSkill { in_place, ..PlannedSkill::new(candidate, shown, None, before, step) })
 }
 
 /// Returns whether the folder is free or already has the content to be installed.
@@ -155,23 +164,24 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
 /// Checks that agents will see the content that the lock file lists.
 fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
     let Some(locked) = &planned.candidate.locked else { return Ok(()) };
-    let wanted = if locked.content.is_empty() { &locked.digest } else { &locked.content };
-    let found = planned.cleared.digest().to_string();
-    if found == *wanted {
+    let wanted = locked.content.map_or_else(|| locked.origin.digest(), SourceDigest::Known);
+    let found = planned.cleared.digest();
+    if wanted == SourceDigest::Known(found) {
         return Ok(());
     }
     let what = format!("its content would have the digest {found}, but the lock file has {wanted}");
-    Err(InstallError::LockDiffers { name: locked.name.clone(), what })
+    Err(InstallError::LockDiffers { name: locked.name(), what })
 }
 
 /// Plans a skill whose name the library already has.
 fn over_installed(
     library: &mut Library,
     mut candidate: Candidate,
-    reports: &dyn Reports,
-    (head, take_over): (Revision, HandEditMode),
-    (evolved, stamp, outcomes): (Evolved, &Stamp, &Outcomes<'_>),
+    head: Revision,
+    take_over: HandEditMode,
+    inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
+    let PlanInputs { reports, request, stamp, outcomes, .. } = inputs;
     let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
         return Err(exists(&candidate, head.origin.as_ref()));
     };
@@ -186,7 +196,8 @@ fn over_installed(
     // Equal files share what was parsed of them.
     let is_same = snapshot.bundle.digest() == candidate.bundle.digest();
     let before = if is_same { candidate.bundle.clone() } else { snapshot.bundle.clone() };
-    let (base, found) = (snapshot.base.clone(), before.digest().to_string());
+    let (base, found) = (snapshot.base.clone(), SourceDigest::Known(before.digest()));
+    let (installed, wanted) = (origin.digest(), candidate.origin.digest());
     let commit = |revision: NewRevision, status| PlannedChange::Commit {
         commit: Some(Commit {
             skill: name.clone(),
@@ -196,7 +207,7 @@ fn over_installed(
         status,
         proposals: Vec::new(),
     };
-    let (cleared, step) = if origin.digest == candidate.origin.digest && origin.version == candidate.origin.version {
+    let (cleared, step) = if installed == wanted && origin.version() == candidate.origin.version() {
         let cleared = library.clear_by(&name, before.clone(), snapshot.baseline(), reports)??;
         let again = || revision(&cleared, Action::Install, stamp, &origin);
         let step = match is_missing {
@@ -204,18 +215,18 @@ fn over_installed(
             false => PlannedChange::Nothing(InstallStatus::Unchanged),
         };
         (cleared, step)
-    } else if found == origin.digest || found == candidate.origin.digest {
+    } else if found == installed || found == wanted {
         let cleared = library.clear_by(&name, candidate.bundle.clone(), snapshot.baseline(), reports)??;
         let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
         let proposals = close_superseded(library, &candidate, "the release was installed", stamp)?;
         (cleared, commit(update, InstallStatus::Updated).with(proposals))
-    } else if let Evolved::Merge(choice) = evolved {
-        return merge_release(library, candidate, snapshot, (choice, stamp, outcomes));
+    } else if let Evolved::Merge(choice) = request.evolved {
+        return merge_release(library, candidate, snapshot, choice, stamp, outcomes);
     } else {
-        let installed = origin.version.unwrap_or_default();
+        let installed = origin.version().unwrap_or_default();
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
-    Ok(PlannedSkill::new(candidate, cleared, (snapshot.base, before), step))
+    Ok(PlannedSkill::new(candidate, cleared, snapshot.base, before, step))
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {
@@ -225,9 +236,9 @@ fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -
 /// Returns whether both origins are the same skill. A registry at another location may use the same owner's name for
 /// other content, so there only equal content counts.
 fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
-    installed.kind == wanted.kind
-        && installed.name == wanted.name
-        && (installed.source == wanted.source || installed.digest == wanted.digest)
+    installed.kind() == wanted.kind()
+        && installed.name() == wanted.name()
+        && (installed.location() == wanted.location() || installed.digest() == wanted.digest())
 }
 
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
@@ -243,6 +254,6 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
 
 /// Describes a skill with its version and source.
 fn describe(origin: &Origin) -> String {
-    let version = origin.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    format!("{}{version} from the {} {}", origin.name, origin.kind, origin.source)
+    let version = origin.version().map(|version| format!(" {version}")).unwrap_or_default();
+    format!("{}{version} from the {} {}", origin.name(), origin.kind(), origin.location())
 }

@@ -32,7 +32,8 @@ impl PlannedSkill {
     pub fn new(
         candidate: Candidate,
         cleared: Cleared,
-        (head, before): (Option<Revision>, Bundle),
+        head: Option<Revision>,
+        before: Bundle,
         step: PlannedChange,
     ) -> Self {
         let (in_place, conflicts, capabilities, delta) = Default::default();

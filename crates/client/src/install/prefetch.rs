@@ -13,7 +13,8 @@ use std::{
     thread,
 };
 
-use library::{Home, Verdicts, interrupt};
+use library::{Home, Origin, RegistryRelease, Verdicts, interrupt};
+use registry_index::ReleaseSelector;
 use scan::{CapabilityDelta, Reports};
 use skill::{Bundle, Limits};
 
@@ -24,7 +25,7 @@ use crate::{
     http::{self, HttpError},
     lock_file::{LockFile, LockedSkill},
     registry::{PrefetchItem, Registries},
-    spec::{GitSpec, Spec, VersionRequest},
+    spec::{GitSpec, Spec},
 };
 
 /// Maximum number of parallel fetches.
@@ -126,7 +127,8 @@ impl Prefetch {
         home: &Home,
         registries: &Registries,
         orders: &[FetchItem],
-        (request, lock): (&InstallRequest, &LockFile),
+        request: &InstallRequest,
+        lock: &LockFile,
         progress: &dyn Fn(Progress),
     ) {
         if orders.len() < 2 || request.offline {
@@ -159,10 +161,9 @@ fn wish_of(order: &FetchItem, lock: &LockFile) -> Option<PrefetchItem> {
             let source = lock.release_source(&name.to_string()).map(str::to_owned);
             Some(PrefetchItem { name: name.clone(), wanted: request.wanted().clone(), source })
         }
-        FetchItem::Locked(locked) if locked.kind == "registry" => {
-            let request: VersionRequest = locked.version.as_deref()?.parse().ok()?;
-            let (name, source) = (locked.name.parse().ok()?, Some(locked.source.clone()));
-            Some(PrefetchItem { name, wanted: request.wanted().clone(), source })
+        FetchItem::Locked(locked) => {
+            let RegistryRelease { name, version, registry, .. } = locked.origin.as_registry()?.clone();
+            Some(PrefetchItem { name, wanted: ReleaseSelector::Exact(version), source: Some(registry) })
         }
         _ => None,
     }
@@ -173,9 +174,11 @@ fn job_of(order: &FetchItem, cache: &Cache) -> Option<Job> {
         FetchItem::Spec(spec) => job_of_spec(spec, None),
         FetchItem::Chosen { .. } => None,
         FetchItem::Locked(locked) => {
-            let job = match locked.kind.as_str() {
-                "git" => job_of_spec(&locked.requested.parse().ok()?, Some(locked.commit.as_deref()?)),
-                "archive" => job_of_spec(&locked.source.parse().ok()?, None),
+            let job = match &locked.origin {
+                Origin::Git { commit, .. } => {
+                    job_of_spec(&locked.requested.parse().ok()?, Some(commit.as_ref()?.as_str()))
+                }
+                Origin::Archive { place, .. } => job_of_spec(&place.parse().ok()?, None),
                 _ => None,
             };
             job.filter(|_| !is_cached(locked, cache))
@@ -192,7 +195,7 @@ fn job_of_spec(spec: &Spec, commit: Option<&str>) -> Option<Job> {
 }
 
 fn is_cached(locked: &LockedSkill, cache: &Cache) -> bool {
-    locked.archive.parse().is_ok_and(|archive| cache.has(&archive))
+    locked.archive.is_some_and(|archive| cache.has(&archive))
 }
 
 /// Returns the key of a commit. A full commit id identifies the same commit on every branch, so the branch is left out.

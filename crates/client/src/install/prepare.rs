@@ -9,8 +9,7 @@ use super::{InstallRequest, Installer, Linked, Linking, planned::PlannedChange, 
 use crate::{
     agent_folders::AgentFolder,
     lock_file::{
-        LockFile, LockFileError, LockedSkill, LockedWaiver, kind_in_file, line_of, locked_capabilities,
-        write_pending_lines,
+        LockFile, LockFileError, LockedSkill, LockedWaiver, line_of, locked_capabilities, write_pending_lines,
     },
     requires,
     tracked::TrackedFolders,
@@ -57,8 +56,8 @@ impl Installer<'_> {
                 target.hidden = (self.hides)(self.library, &skill, &planned.candidate.origin, &target.folder);
             }
             linked.insert(skill, of_skill);
-            let old = lock.get(&planned.candidate.origin.name);
-            let entry = lock_entry(self.library, planned, old, (&folders, request));
+            let old = lock.get(&planned.candidate.origin.name());
+            let entry = lock_entry(self.library, planned, old, &folders, request);
             entries.extend((old != Some(&entry)).then(|| line_of(&entry)));
         }
         let lines = LockLines { path: self.lock_path.to_owned(), entries };
@@ -93,29 +92,24 @@ fn lock_entry(
     library: &Library,
     planned: &PlannedSkill,
     old: Option<&LockedSkill>,
-    (folders, request): (&[AgentFolder], &InstallRequest),
+    folders: &[AgentFolder],
+    request: &InstallRequest,
 ) -> LockedSkill {
     let candidate = &planned.candidate;
-    let origin = &candidate.origin;
     let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
     let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
     LockedSkill {
-        name: origin.name.clone(),
+        origin: LockedSkill::origin_in_file(candidate.origin.clone()),
         requested: candidate.requested.clone(),
-        version: origin.version.clone(),
-        kind: kind_in_file(&origin.kind),
-        source: origin.source.clone(),
         local: candidate.local,
-        commit: origin.commit.clone(),
         signer: candidate.signer.clone(),
-        archive: candidate.archive.to_string(),
-        digest: origin.digest.clone(),
-        content: planned.cleared.digest().to_string(),
+        archive: Some(candidate.archive),
+        content: Some(planned.cleared.digest()),
         agents: all_agents(agents.map(str::to_owned).chain(request.agents.clone()), old),
         ruleset: planned.cleared.report().ruleset.clone(),
         requires: requires::of_bundle(&candidate.bundle),
         dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
-        capabilities: match old.filter(|old| old.content == planned.cleared.digest().to_string()) {
+        capabilities: match old.filter(|old| old.content == Some(planned.cleared.digest())) {
             Some(old) => old.capabilities.clone(),
             None => locked_capabilities(&planned.capabilities),
         },

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     lock_file::LockFile,
     requires::{self, Choice, Requested},
-    resolve::{self, Resolved},
+    resolve::{self, Located, Resolved},
     spec::{Spec, VersionRequest},
 };
 
@@ -65,7 +65,8 @@ pub(super) fn items(
             items.push((Item::Fetched(order.label(), found), None));
             continue;
         };
-        let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|(registry, name, request)| {
+        let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|located| {
+            let Located { registry, name, request } = located;
             let releases = resolve::releases(&registry, &name)?;
             let source = registry.location().to_owned();
             Ok((registry, Requested { name, request, source, releases, is_update: false }))
@@ -120,7 +121,7 @@ fn required_by(candidates: &[Candidate]) -> Result<Vec<(String, Requirement)>, I
     let mut all = Vec::new();
     for candidate in candidates {
         for text in requires::of_bundle(&candidate.bundle) {
-            all.push((candidate.origin.name.clone(), text.parse()?));
+            all.push((candidate.origin.name(), text.parse()?));
         }
     }
     Ok(all)
@@ -133,30 +134,29 @@ impl Batch {
         while let Some((at, other)) = self.first_unmet(needs) {
             let planned = self.planned.remove(at);
             self.turns.remove(at);
-            let (name, version) = (planned.candidate.origin.name, planned.candidate.origin.version);
+            let (name, version) = (planned.candidate.origin.name(), planned.candidate.origin.version());
             self.settle(Installed::failed(name.clone(), version, InstallError::Unmet { name, other }));
         }
     }
 
     fn first_unmet(&self, needs: &Needs) -> Option<(usize, String)> {
-        let failed: BTreeSet<&str> = self
+        let failed: BTreeSet<String> = self
             .settled
             .iter()
             .filter(|(_, result)| result.error.is_some())
-            .map(|(_, result)| result.name.as_str())
+            .map(|(_, result)| result.name.clone())
             .chain(self.planned.iter().filter(|planned| planned.is_held()).map(PlannedSkill::full_name))
             .collect();
         let unmet = |planned: &PlannedSkill| {
             let name = planned.full_name();
-            let needed =
-                needs.0.iter().filter(|(who, _)| who == name).find(|(_, needed)| failed.contains(needed.as_str()));
+            let needed = needs.0.iter().filter(|(who, _)| *who == name).find(|(_, needed)| failed.contains(needed));
             if let Some((_, needed)) = needed {
                 return Some(needed.clone());
             }
-            let requirers: Vec<&String> = needs.0.iter().filter(|(_, it)| it == name).map(|(who, _)| who).collect();
+            let requirers: Vec<&String> = needs.0.iter().filter(|(_, it)| *it == name).map(|(who, _)| who).collect();
             let is_idle = planned.candidate.is_dependency
                 && planned.head.is_none()
-                && requirers.iter().all(|who| failed.contains(who.as_str()));
+                && requirers.iter().all(|who| failed.contains(*who));
             requirers.first().filter(|_| is_idle).map(|who| (*who).clone())
         };
         let open = self.planned.iter().enumerate().filter(|(_, planned)| !planned.is_held());
@@ -165,8 +165,8 @@ impl Batch {
 }
 
 impl PlannedSkill {
-    fn full_name(&self) -> &str {
-        &self.candidate.origin.name
+    fn full_name(&self) -> String {
+        self.candidate.origin.name()
     }
 
     /// Returns whether a person has to decide before the skill changes.

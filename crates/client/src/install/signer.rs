@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use library::Home;
+use library::{Home, RegistryRelease};
 use registry_index::{Entry, Requirement};
-use skill::Owner;
 
 use super::{Batch, Evolved, InstallError, InstallRequest, Installed, candidate::Candidate, planned::PlannedSkill};
 use crate::{
@@ -18,10 +17,11 @@ use crate::{
 pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallError> {
     let seen = Signers::read(home).map_err(ResolveError::from)?;
     let mut signers = seen.clone();
-    for skill in lock.skills().filter(|skill| skill.kind == "registry") {
-        let (Some((owner, _)), Some(key)) = (skill.name.split_once('/'), &skill.signer) else { continue };
-        if seen.standing(&skill.source, owner, None) == SignerStatus::AsBefore {
-            signers.add(&skill.source, owner, key);
+    for skill in lock.skills() {
+        let (Some(release), Some(key)) = (skill.origin.as_registry(), &skill.signer) else { continue };
+        let owner = release.name.owner.as_str();
+        if seen.standing(&release.registry, owner, None) == SignerStatus::AsBefore {
+            signers.add(&release.registry, owner, key);
         }
     }
     Ok(signers)
@@ -69,9 +69,8 @@ pub(super) fn vouchers(registry: &Registry, entry: &Entry, signer: Option<&str>)
 }
 
 /// Returns whether a locked release requires a signature, so that its registry must be available to verify it.
-pub(super) fn is_required(registries: &Registries, locked: &LockedSkill) -> bool {
-    let owner = locked.name.split('/').next().unwrap_or_default();
-    registries.requires_signature(&locked.source, owner)
+pub(super) fn is_required(registries: &Registries, locked: &RegistryRelease) -> bool {
+    registries.requires_signature(&locked.registry, locked.name.owner.as_str())
 }
 
 /// Checks the key of a release against the keys that its owner used before. Adds a warning to the candidate if they
@@ -86,16 +85,15 @@ pub(super) fn check_signer(
     let is_update = matches!(request.evolved, Evolved::Merge(_));
     let mut unknown_key = Vec::new();
     let is_as_locked = candidate.locked.as_ref().is_some_and(|locked| locked.signer == *signer);
-    let Some((owner, _)) = origin.name.split_once('/').filter(|_| origin.kind == "registry" && !is_as_locked) else {
-        return Ok(());
-    };
-    let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
+    let Some(of) = origin.as_registry().filter(|_| !is_as_locked) else { return Ok(()) };
+    let (registry, owner) = (of.registry.as_str(), of.name.owner.as_str());
+    let told = match (signers.standing(registry, owner, signer.as_deref()), signer) {
         (SignerStatus::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
             format!("{owner} now signs with another key, {key}; the earlier key vouches for it")
         }
         (SignerStatus::OtherKey(before), Some(key)) => {
             let is_accepted = request.accept_keys.contains(key);
-            if !is_accepted && registries.requires_signature(&origin.source, owner) {
+            if !is_accepted && registries.requires_signature(registry, owner) {
                 let (release, owner, key) = (origin.release(), owner.to_owned(), key.clone());
                 return Err(InstallError::KeyChanged { release, owner, key, before });
             }
@@ -125,8 +123,7 @@ struct Signing<'a> {
     /// True if the configuration requires a signature from its owner or registry.
     is_strict: bool,
     is_unsigned: bool,
-    version: Option<&'a str>,
-    source: &'a str,
+    release: &'a RegistryRelease,
 }
 
 impl Batch {
@@ -137,36 +134,34 @@ impl Batch {
             let planned = self.planned.remove(at);
             self.turns.remove(at);
             let origin = planned.candidate.origin;
-            self.settle(Installed::failed(origin.name, origin.version, error));
+            self.settle(Installed::failed(origin.name(), origin.version(), error));
         }
     }
 
     fn first_unsigned(&self, registries: &Registries, lock: &LockFile) -> Option<(usize, InstallError)> {
-        let mut all: BTreeMap<&str, Signing<'_>> = BTreeMap::new();
-        for skill in lock.skills().filter(|skill| skill.kind == "registry") {
-            all.insert(&skill.name, Signing::of_locked(skill, registries));
-        }
-        for planned in self.planned.iter().filter(|planned| planned.candidate.origin.kind == "registry") {
-            all.insert(&planned.candidate.origin.name, Signing::of_planned(planned, registries));
-        }
+        let of_lock = lock.skills().filter_map(|skill| Signing::of_locked(skill, registries));
+        let of_planned = self.planned.iter().filter_map(|planned| Signing::of_planned(planned, registries));
+        let all = of_lock.chain(of_planned).map(|signing| (signing.release.name.to_string(), signing));
+        let all: BTreeMap<String, Signing<'_>> = all.collect();
         let strict = reached(&all);
         self.planned.iter().enumerate().find_map(|(at, planned)| {
             let candidate = &planned.candidate;
-            let name = candidate.origin.name.as_str();
-            let required_by = strict.get(name)?;
+            let of = candidate.origin.as_registry()?;
+            let name = of.name.to_string();
+            let required_by = strict.get(name.as_str())?;
             if let (Some(_), false, Some(key)) = (required_by, candidate.unknown_key.is_empty(), &candidate.signer) {
-                let (release, owner) = (candidate.origin.release(), owner_of(name)?.to_string());
+                let (release, owner) = (candidate.origin.release(), of.name.owner.to_string());
                 let (key, before) = (key.clone(), candidate.unknown_key.clone());
                 return Some((at, InstallError::KeyChanged { release, owner, key, before }));
             }
-            let own = required_by.as_ref().map(|requirer| (name, (*requirer).to_owned()));
+            let own = required_by.as_ref().map(|requirer| (name.as_str(), (*requirer).to_owned()));
             let is_here_only =
-                |other: &&str| !self.planned.iter().any(|planned| planned.candidate.origin.name == **other);
-            let needed = all.get(name)?.requires.iter().map(String::as_str).filter(is_here_only);
-            let needed = needed.map(|other| (other, name.to_owned()));
+                |other: &&str| !self.planned.iter().any(|planned| planned.candidate.origin.name() == **other);
+            let needed = all.get(&name)?.requires.iter().map(String::as_str).filter(is_here_only);
+            let needed = needed.map(|other| (other, name.clone()));
             own.into_iter().chain(needed).find_map(|(other, requirer)| {
                 let signing = all.get(other).filter(|signing| signing.is_unsigned)?;
-                Some((at, signing.refusal(other, requirer)?))
+                Some((at, signing.refusal(requirer)))
             })
         })
     }
@@ -174,9 +169,9 @@ impl Batch {
 
 /// Returns the skills that must be signed, each with the skill that requires it and whose owner must sign. The value is
 /// `None` for the skills of such an owner.
-fn reached<'a>(all: &'a BTreeMap<&'a str, Signing<'a>>) -> BTreeMap<&'a str, Option<&'a str>> {
+fn reached<'a>(all: &'a BTreeMap<String, Signing<'a>>) -> BTreeMap<&'a str, Option<&'a str>> {
     let mut found: BTreeMap<&str, Option<&str>> =
-        all.iter().filter(|(_, signing)| signing.is_strict).map(|(name, _)| (*name, None)).collect();
+        all.iter().filter(|(_, signing)| signing.is_strict).map(|(name, _)| (name.as_str(), None)).collect();
     let mut open: Vec<(&str, &str)> = found.keys().map(|name| (*name, *name)).collect();
     let mut seen = BTreeSet::new();
     while let Some((name, root)) = open.pop() {
@@ -192,40 +187,27 @@ fn reached<'a>(all: &'a BTreeMap<&'a str, Signing<'a>>) -> BTreeMap<&'a str, Opt
 }
 
 impl<'a> Signing<'a> {
-    fn of_locked(skill: &'a LockedSkill, registries: &Registries) -> Self {
-        Self {
-            requires: names_in(&skill.requires),
-            is_strict: is_required(registries, skill),
-            is_unsigned: skill.signer.is_none(),
-            version: skill.version.as_deref(),
-            source: &skill.source,
-        }
+    fn of_locked(skill: &'a LockedSkill, registries: &Registries) -> Option<Self> {
+        let (release, requires) = (skill.origin.as_registry()?, names_in(&skill.requires));
+        let (is_strict, is_unsigned) = (is_required(registries, release), skill.signer.is_none());
+        Some(Self { requires, is_strict, is_unsigned, release })
     }
 
-    fn of_planned(planned: &'a PlannedSkill, registries: &Registries) -> Self {
+    fn of_planned(planned: &'a PlannedSkill, registries: &Registries) -> Option<Self> {
         let Candidate { origin, signer, bundle, .. } = &planned.candidate;
-        let owner = origin.name.split('/').next().unwrap_or_default();
-        Self {
-            requires: names_in(&requires::of_bundle(bundle)),
-            is_strict: registries.requires_signature(&origin.source, owner),
-            is_unsigned: signer.is_none(),
-            version: origin.version.as_deref(),
-            source: &origin.source,
+        let (release, requires) = (origin.as_registry()?, names_in(&requires::of_bundle(bundle)));
+        Some(Self { requires, is_strict: is_required(registries, release), is_unsigned: signer.is_none(), release })
+    }
+
+    fn refusal(&self, requirer: String) -> InstallError {
+        let RegistryRelease { registry, name, version, .. } = self.release;
+        InstallError::Unsigned {
+            release: format!("{name} {version}"),
+            owner: name.owner.clone(),
+            registry: registry.clone(),
+            required_by: Some(requirer),
         }
     }
-
-    fn refusal(&self, name: &str, requirer: String) -> Option<InstallError> {
-        Some(InstallError::Unsigned {
-            release: format!("{name} {}", self.version.unwrap_or_default()),
-            owner: owner_of(name)?,
-            registry: self.source.to_owned(),
-            required_by: Some(requirer),
-        })
-    }
-}
-
-fn owner_of(name: &str) -> Option<Owner> {
-    Owner::parse(name.split('/').next().unwrap_or_default()).ok()
 }
 
 fn names_in(requires: &[String]) -> Vec<String> {

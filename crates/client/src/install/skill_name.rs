@@ -27,7 +27,3 @@ pub(super) fn name_of(skill: &DiscoveredSkill, fallback: &str) -> Result<(SkillN
 fn is_title(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')'))
 }
-
-pub(super) fn parse_name(text: &str) -> Result<SkillName, InstallError> {
-    SkillName::parse(text).map_err(|source| InstallError::Name { name: text.to_owned(), source })
-}

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
-    Home, Origin,
+    Home, Origin, RegistryRelease, SourceDigest, SourceSkill,
     folder::{self, FolderError, Leftovers},
 };
-use registry_index::{Entry, FetchError, ReleaseSelector};
+use registry_index::{Entry, FetchError};
 use skill::failure::{Fails, FailureKind};
 use skill::{
-    Bundle, Digest, Limits, QualifiedName,
+    Bundle, Digest, Limits,
     archive::{self, Archive},
 };
 
@@ -22,7 +22,7 @@ use super::{
     fetch_item::FetchItem,
     prefetch::Prefetch,
     signer,
-    skill_name::{name_of, parse_name},
+    skill_name::name_of,
     uploads::{read_below, unpack},
 };
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
     lock_file::{LockFile, LockedSkill},
     lookalike, paths,
     registry::{Registries, Registry, Route},
-    resolve::{self, ResolveError, Resolved},
+    resolve::{self, Located, ResolveError, Resolved},
     spec::{Spec, VersionRequest},
 };
 
@@ -94,13 +94,15 @@ pub(crate) fn fetch_release(
 /// Adds the lock file's registry to an error if that registry was not queried. A registry is never queried only because
 /// the lock file names it.
 fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: Inputs<'_>) -> InstallError {
+    let place = locked.origin.location();
     match error {
-        InstallError::Resolve(error) if !by.registries.asks_source(&locked.source).unwrap_or_default() => {
+        InstallError::Resolve(error) if !by.registries.asks_source(place).unwrap_or_default() => {
             let is_only_source = LockFile::read(by.lock_path).is_ok_and(|lock| {
-                lock.skills().all(|skill| skill.kind != locked.kind || skill.source == locked.source)
+                let is_same = |one: &Origin| one.kind() != locked.origin.kind() || one.location() == place;
+                lock.skills().all(|skill| is_same(&skill.origin))
             });
-            let name = Some(locked.name.clone()).filter(|_| !is_only_source);
-            InstallError::NotInThisRegistry { name, locked_in: locked.source.clone(), error: Box::new(error) }
+            let name = Some(locked.name()).filter(|_| !is_only_source);
+            InstallError::NotInThisRegistry { name, locked_in: place.to_owned(), error: Box::new(error) }
         }
         other => other,
     }
@@ -108,22 +110,23 @@ fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: Inputs<'_>) -
 
 /// Checks a fetched skill against its lock file entry.
 fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), InstallError> {
-    let differs = |what: String| InstallError::LockDiffers { name: locked.name.clone(), what };
-    let found = candidate.bundle.digest().to_string();
+    let differs = |what: String| InstallError::LockDiffers { name: locked.name(), what };
+    let found = candidate.bundle.digest();
     // Without a known release there is no digest to compare. The archive then has the files as they were imported.
-    if locked.names_release() && found != locked.digest {
-        return Err(differs(format!("its digest is {found}, not {}", locked.digest)));
+    if let Some(digest) = locked.origin.digest().known().filter(|digest| *digest != found) {
+        return Err(differs(format!("its digest is {found}, not {digest}")));
     }
-    if candidate.archive.to_string() != locked.archive {
-        return Err(differs(format!("its archive is {}, not {}", candidate.archive, locked.archive)));
+    if Some(candidate.archive) != locked.archive {
+        let wanted = locked.archive.map(|archive| archive.to_string()).unwrap_or_default();
+        return Err(differs(format!("its archive is {}, not {wanted}", candidate.archive)));
     }
     if let Some(signer) = locked.signer.as_ref().filter(|signer| candidate.signer.as_ref() != Some(*signer)) {
         let found =
             candidate.signer.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed with {key}"));
         return Err(differs(format!("it is {found}, but the lock file has the key {signer}")));
     }
-    if candidate.origin.name != locked.name {
-        return Err(differs(format!("its name is {}", candidate.origin.name)));
+    if candidate.origin.name() != locked.name() {
+        return Err(differs(format!("its name is {}", candidate.origin.name())));
     }
     Ok(())
 }
@@ -144,7 +147,7 @@ impl<'a> Source<'a> {
         match spec {
             Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {
                 let lock = LockFile::read(self.by.lock_path)?;
-                let (registry, name, _) = resolve::locate_known(&self.registries, spec, &lock)?;
+                let Located { registry, name, .. } = resolve::locate_known(&self.registries, spec, &lock)?;
                 let found = resolve::release_in(registry, name, request)?;
                 Ok(vec![self.of_release(&found, request)?])
             }
@@ -160,49 +163,45 @@ impl<'a> Source<'a> {
     }
 
     fn of_locked(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
-        match locked.kind.as_str() {
-            "registry" => self.of_locked_release(locked),
-            "git" => self.of_locked_git(locked),
-            "folder" => match self.of_cache(locked)? {
+        match &locked.origin {
+            Origin::Registry(release) => self.of_locked_release(locked, release),
+            Origin::Git { commit, .. } => self.of_locked_git(locked, commit.as_ref()),
+            Origin::Folder { path, .. } => match self.of_cache(locked)? {
                 Some(candidate) => Ok(candidate),
-                None => one(self.of_folder(Path::new(&locked.source))?, locked),
+                None => one(self.of_folder(Path::new(path))?, locked),
             },
-            "archive" => match self.of_cache(locked)? {
+            Origin::Archive { place, .. } => match self.of_cache(locked)? {
                 Some(candidate) => Ok(candidate),
-                None => match locked.source.parse() {
+                None => match place.parse() {
                     Ok(Spec::ArchiveUrl(url)) => self.of_url(&url),
-                    _ => self.of_archive(Path::new(&locked.source)),
+                    _ => self.of_archive(Path::new(place)),
                 },
             },
-            other => self.of_cache(locked)?.ok_or_else(|| InstallError::LockDiffers {
-                name: locked.name.clone(),
-                what: format!("this version of skillhub cannot fetch from a source of kind {other:?}"),
+            Origin::Other { kind, .. } => self.of_cache(locked)?.ok_or_else(|| InstallError::LockDiffers {
+                name: locked.name(),
+                what: format!("this version of skillhub cannot fetch from a source of kind {kind:?}"),
             }),
         }
     }
 
     /// Fetches the release that the lock file names from the index, even if it was yanked.
-    fn of_locked_release(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
-        let differs = |what: &str| InstallError::LockDiffers { name: locked.name.clone(), what: what.to_owned() };
-        let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
-        let version = locked.version.as_deref().ok_or_else(|| differs("the lock file has no version for it"))?;
-        let request: VersionRequest =
-            version.parse().map_err(|_| differs("the version in the lock file is not an exact version"))?;
-        if !matches!(request.wanted(), ReleaseSelector::Exact(_)) {
-            return Err(differs("the version in the lock file is not an exact version"));
-        }
-        let registry = self.registries.of_installed(&name.owner, &locked.source).map_err(ResolveError::from);
-        match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
-            Ok(found) if found.entry.digest.to_string() != locked.digest => {
-                Err(differs(&format!("the registry has the digest {} for this version", found.entry.digest)))
+    fn of_locked_release(&self, locked: &LockedSkill, release: &RegistryRelease) -> Result<Candidate, InstallError> {
+        let RegistryRelease { registry, name, version, digest } = release;
+        let request = VersionRequest::exact(version);
+        let registry = self.registries.of_installed(&name.owner, registry).map_err(ResolveError::from);
+        match registry.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
+            Ok(found) if found.entry.digest != *digest => {
+                let what = format!("the registry has the digest {} for this version", found.entry.digest);
+                Err(InstallError::LockDiffers { name: name.to_string(), what })
             }
             Ok(found) => self.of_release(&found, &request),
             // An index that was rolled back may hide the current state of the release, so that integrity error is not
             // bypassed with the cache.
             Err(error @ ResolveError::Registry(_))
-                if error.failure().kind != FailureKind::Integrity && !signer::is_required(&self.registries, locked) =>
+                if error.failure().kind != FailureKind::Integrity
+                    && !signer::is_required(&self.registries, release) =>
             {
-                self.check_known_state(locked)?;
+                self.check_known_state(release)?;
                 self.of_cache(locked)?.ok_or_else(|| error.into())
             }
             Err(error) => Err(error.into()),
@@ -211,11 +210,10 @@ impl<'a> Source<'a> {
 
     /// Rejects a release that its registry had withdrawn, quarantined or held when this machine last saw its index. The
     /// cache must not provide a release that the registry would not.
-    fn check_known_state(&self, locked: &LockedSkill) -> Result<(), InstallError> {
-        let name = locked.name.parse::<QualifiedName>().ok();
-        let known = name.zip(self.registries.local_index(&locked.source));
-        let entries = known.and_then(|(name, index)| index.releases(&name).ok()).unwrap_or_default();
-        let is_locked = |entry: &&Entry| Some(entry.version.to_string()) == locked.version;
+    fn check_known_state(&self, release: &RegistryRelease) -> Result<(), InstallError> {
+        let known = self.registries.local_index(&release.registry);
+        let entries = known.and_then(|index| index.releases(&release.name).ok()).unwrap_or_default();
+        let is_locked = |entry: &&Entry| entry.version == release.version;
         Ok(entries.iter().find(is_locked).map_or(Ok(()), Entry::check_open)?)
     }
 
@@ -233,14 +231,12 @@ impl<'a> Source<'a> {
         if !self.request.dry_run {
             self.cache.put(&archive)?;
         }
-        let origin = Origin {
-            kind: "registry".to_owned(),
-            source: registry.location().to_owned(),
-            name: name.to_string(),
-            version: Some(entry.version.to_string()),
-            commit: None,
-            digest: entry.digest.to_string(),
-        };
+        let origin = Origin::Registry(RegistryRelease {
+            registry: registry.location().to_owned(),
+            name: name.clone(),
+            version: entry.version.clone(),
+            digest: entry.digest,
+        });
         let release = format!("{name} {}", entry.version);
         let yanked = Some(format!("{release} {}", entry.yank_advice())).filter(|_| entry.yanked);
         let deprecated = entry.deprecated().map(|deprecated| format!("{release} is {deprecated}"));
@@ -286,32 +282,20 @@ impl<'a> Source<'a> {
 
     /// Returns the files of a lock file entry from the cache; `None` if they are not cached.
     fn of_cache(&self, locked: &LockedSkill) -> Result<Option<Candidate>, InstallError> {
-        let Ok(archive) = locked.archive.parse::<Digest>() else { return Ok(None) };
+        let Some(archive) = locked.archive else { return Ok(None) };
         let Some(bytes) = self.cache.get(&archive)? else { return Ok(None) };
-        let bundle = unpack(&bytes, &locked.name)?;
-        let origin = Origin {
-            kind: locked.kind.clone(),
-            source: locked.source.clone(),
-            name: locked.name.clone(),
-            version: locked.version.clone(),
-            commit: locked.commit.clone(),
-            digest: if locked.names_release() { bundle.digest().to_string() } else { locked.digest.clone() },
-        };
-        let name = parse_name(locked.bare_name())?;
-        let warnings = Vec::new();
-        let (requested, local) = (locked.requested.clone(), locked.local);
         Ok(Some(Candidate {
-            name,
-            bundle,
-            origin,
+            name: locked.bare_name().clone(),
+            bundle: unpack(&bytes, &locked.name())?,
+            origin: locked.origin.clone(),
             archive,
-            requested,
-            local,
+            requested: locked.requested.clone(),
+            local: locked.local,
             signer: locked.signer.clone(),
             vouchers: Vec::new(),
             unknown_key: Vec::new(),
             is_dependency: locked.dependency,
-            warnings,
+            warnings: Vec::new(),
             locked: None,
             base: None,
             taken: None,
@@ -333,8 +317,9 @@ impl<'a> Source<'a> {
             let bundle = bundle.map_err(unreadable)?;
             let place = if skill.folder.is_empty() { path.clone() } else { path.join(&skill.folder) };
             let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let local = Local { kind: "folder", source: place.display().to_string(), local: true };
-            candidates.push(self.candidate(&skill, &fallback, bundle, local, None)?);
+            let path = place.display().to_string();
+            let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
+            candidates.push(self.candidate(&skill, &fallback, bundle, Local { requested, local: true }, of)?);
         }
         Ok(candidates)
     }
@@ -349,7 +334,9 @@ impl<'a> Source<'a> {
         let skill_md = bundle.skill_md().unwrap_or_default().to_owned();
         let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let skill = DiscoveredSkill::new(String::new(), skill_md.as_bytes());
-        self.candidate(&skill, &fallback, bundle, Local { kind: "archive", source: origin, local: true }, None)
+        let place = origin.clone();
+        let of = |skill| Origin::Archive { place, skill };
+        self.candidate(&skill, &fallback, bundle, Local { requested: origin, local: true }, of)
     }
 
     fn of_url(&self, url: &str) -> Result<Candidate, InstallError> {
@@ -357,8 +344,8 @@ impl<'a> Source<'a> {
         let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
         let file = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or_default();
         let fallback = file.get(..file.len().saturating_sub(".skill".len())).unwrap_or_default().to_owned();
-        let place = Local { kind: "archive", source: url.to_owned(), local: false };
-        self.candidate(&skill, &fallback, bundle, place, None)
+        let of = |skill| Origin::Archive { place: url.to_owned(), skill };
+        self.candidate(&skill, &fallback, bundle, Local { requested: url.to_owned(), local: false }, of)
     }
 
     /// Downloads an archive. For a release whose archive is outside the registry, the limit is the size in its index
@@ -382,27 +369,21 @@ impl<'a> Source<'a> {
         skill: &DiscoveredSkill,
         fallback: &str,
         bundle: Bundle,
-        place: Local,
-        commit: Option<String>,
+        Local { requested, local }: Local,
+        of: impl FnOnce(SourceSkill) -> Origin,
     ) -> Result<Candidate, InstallError> {
         let (name, warnings) = name_of(skill, fallback)?;
         let packed = archive::pack(&bundle);
         let archive = if self.request.dry_run { packed.hash() } else { self.cache.put(&packed)? };
-        let origin = Origin {
-            kind: place.kind.to_owned(),
-            source: place.source.clone(),
-            name: name.to_string(),
-            version: version_of(&bundle),
-            commit,
-            digest: bundle.digest().to_string(),
-        };
+        let digest = SourceDigest::Known(bundle.digest());
+        let origin = of(SourceSkill { name: name.clone(), version: version_of(&bundle), digest });
         Ok(Candidate {
             name,
             bundle,
             origin,
             archive,
-            requested: place.source,
-            local: place.local,
+            requested,
+            local,
             signer: None,
             vouchers: Vec::new(),
             unknown_key: Vec::new(),
@@ -421,18 +402,19 @@ fn too_large(entry: &Entry) -> FetchError {
     FetchError::Integrity { name: entry.name.clone(), version: entry.version.clone(), detail }
 }
 
-/// Origin of a skill from a source without owners.
+/// Facts for the lock file about a source without owners.
 struct Local {
-    kind: &'static str,
-    source: String,
+    /// Text that fetches the skill again.
+    requested: String,
+    /// True if the source exists on this machine only.
     local: bool,
 }
 
 /// Returns the candidate that the lock file entry names, out of several.
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
     let what = "its source no longer has it".to_owned();
-    let differs = InstallError::LockDiffers { name: locked.name.clone(), what };
-    candidates.into_iter().find(|candidate| candidate.origin.name == locked.name).ok_or(differs)
+    let differs = InstallError::LockDiffers { name: locked.name(), what };
+    candidates.into_iter().find(|candidate| candidate.origin.name() == locked.name()).ok_or(differs)
 }
 
 pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {

@@ -22,7 +22,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use git2::Repository;
 use library::{Durability, Library, read_bounded, write_atomically};
 use semver::Version;
-use skill::{Limits, SkillName};
+use skill::{Digest, Limits, SkillName};
 use toml::Table;
 
 use super::{FORMAT, HEAD, LOCK_FILE, LockFile, LockFileError, LockedSkill, bounds::readable, folder_of};
@@ -105,7 +105,7 @@ pub fn resolve_conflicts(path: &Path, library: &Library) -> Result<ResolvedConfl
     let content_here = |name: &str| {
         let name = SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok()?;
         let head = library.head(&name).ok().flatten().filter(|head| !head.tombstone)?;
-        Some(head.digest.to_string())
+        Some(head.digest)
     };
     let (text, healed) = sides.merged(path, content_here)?;
     write_atomically(&dir, name, readable(text, path)?.as_bytes(), Durability::Whole).map_err(io)?;
@@ -193,14 +193,14 @@ impl Sides {
     }
 
     fn names(&self) -> BTreeSet<String> {
-        self.ours.skills().chain(self.theirs.skills()).map(|skill| skill.name.clone()).collect()
+        self.ours.names().chain(self.theirs.names()).map(str::to_owned).collect()
     }
 
     /// Builds the text of the merged file.
     fn merged(
         &self,
         path: &Path,
-        content_here: impl Fn(&str) -> Option<String>,
+        content_here: impl Fn(&str) -> Option<Digest>,
     ) -> Result<(String, ResolvedConflicts), LockFileError> {
         let others = union(&self.ours.others, &self.theirs.others).ok_or_else(|| {
             let message = "its two sides differ before the first skill; choose one of them by hand";
@@ -211,7 +211,7 @@ impl Sides {
         let names = self.names();
         for name in &names {
             let entry = match (self.ours.get(name), self.theirs.get(name)) {
-                (Some(ours), Some(theirs)) => match together(ours, theirs, (self.base.get(name), content_here(name))) {
+                (Some(ours), Some(theirs)) => match together(ours, theirs, self.base.get(name), content_here(name)) {
                     Some(both) => both.table_text(),
                     None => {
                         let (ours_told, theirs_told) = (describe(ours), describe(theirs));
@@ -236,7 +236,8 @@ impl Sides {
 fn together(
     ours: &LockedSkill,
     theirs: &LockedSkill,
-    (base, content_here): (Option<&LockedSkill>, Option<String>),
+    base: Option<&LockedSkill>,
+    content_here: Option<Digest>,
 ) -> Option<LockedSkill> {
     if ours == theirs || base == Some(theirs) {
         return Some(ours.clone());
@@ -244,9 +245,10 @@ fn together(
     if base == Some(ours) {
         return Some(theirs.clone());
     }
-    let is_same_source = ours.kind == theirs.kind && ours.source == theirs.source;
+    let is_same_source =
+        ours.origin.kind() == theirs.origin.kind() && ours.origin.location() == theirs.origin.location();
     let release = |skill: &LockedSkill| LockedSkill {
-        content: String::new(),
+        content: None,
         agents: Vec::new(),
         ruleset: String::new(),
         waivers: Vec::new(),
@@ -272,29 +274,25 @@ fn together(
 fn of_same_release<'a>(
     ours: &'a LockedSkill,
     theirs: &'a LockedSkill,
-    content_here: Option<String>,
+    content_here: Option<Digest>,
 ) -> Option<&'a LockedSkill> {
-    match (is_changed(ours), is_changed(theirs)) {
+    match (ours.is_evolved(), theirs.is_evolved()) {
         (_, false) => Some(ours),
         (false, true) => Some(theirs),
         (true, true) if ours.content == theirs.content => Some(ours),
-        (true, true) => [ours, theirs].into_iter().find(|side| Some(&side.content) == content_here.as_ref()),
+        (true, true) => [ours, theirs].into_iter().find(|side| side.content == content_here),
     }
 }
 
 /// Returns the newer release, if the older one was not changed.
 fn newer<'a>(ours: &'a LockedSkill, theirs: &'a LockedSkill) -> Option<&'a LockedSkill> {
-    let version = |skill: &LockedSkill| skill.version.as_deref().and_then(|version| Version::parse(version).ok());
+    let version = |skill: &LockedSkill| skill.origin.version().and_then(|version| Version::parse(&version).ok());
     let (older, newer) = match version(ours)?.cmp_precedence(&version(theirs)?) {
         std::cmp::Ordering::Less => (ours, theirs),
         std::cmp::Ordering::Greater => (theirs, ours),
         std::cmp::Ordering::Equal => return None,
     };
-    (!is_changed(older)).then_some(newer)
-}
-
-fn is_changed(skill: &LockedSkill) -> bool {
-    !skill.content.is_empty() && skill.content != skill.digest
+    (!older.is_evolved()).then_some(newer)
 }
 
 /// Merges the fields of both tables; `None` if a field has two different values.
@@ -309,14 +307,13 @@ fn union(ours: &Table, theirs: &Table) -> Option<Table> {
 /// Describes an entry briefly for error messages.
 fn describe(skill: &LockedSkill) -> String {
     let short = |text: &str| text.get(..12).unwrap_or(text).to_owned();
-    let mut told = match (&skill.version, &skill.commit) {
-        (_, Some(commit)) => short(commit),
-        (Some(version), None) => version.clone(),
-        (None, None) => short(skill.digest.trim_start_matches("sha256:")),
+    let mut told = match (skill.origin.version(), skill.origin.commit()) {
+        (_, Some(commit)) => short(commit.as_str()),
+        (Some(version), None) => version,
+        (None, None) => short(skill.origin.digest().to_string().trim_start_matches("sha256:")),
     };
-    if is_changed(skill) {
-        let content = short(skill.content.trim_start_matches("sha256:"));
-        let _never_fails = write!(told, " with the changes {content}");
+    if let Some(content) = skill.content.filter(|_| skill.is_evolved()) {
+        let _never_fails = write!(told, " with the changes {}", short(&content.hex()));
     }
     told
 }
@@ -328,9 +325,15 @@ mod tests {
     fn entry(name: &str, version: &str, content: &str) -> String {
         format!(
             "\n[[skill]]\nname = \"{name}\"\nrequested = \"\"\nversion = \"{version}\"\nkind = \"registry\"\n\
-             source = \"/r\"\narchive = \"sha256:a{version}\"\ndigest = \"sha256:d{version}\"\n\
-             content = \"sha256:{content}\"\nagents = []\nruleset = \"1\"\n"
+             source = \"/r\"\narchive = \"{}\"\ndigest = \"{}\"\ncontent = \"{}\"\nagents = []\nruleset = \"1\"\n",
+            digest(&format!("a{version}")),
+            digest(&format!("d{version}")),
+            digest(content)
         )
+    }
+
+    fn digest(text: &str) -> Digest {
+        Digest::of_bytes(text.as_bytes())
     }
 
     fn file(entries: &[&String]) -> String {
@@ -350,7 +353,7 @@ mod tests {
     fn healed(ours: &[&String], theirs: &[&String], here: Option<&str>) -> (String, ResolvedConflicts) {
         let path = Path::new("skillhub.lock");
         let sides = Sides::of(&conflict(ours, theirs), path).unwrap();
-        sides.merged(path, |_| here.map(str::to_owned)).unwrap()
+        sides.merged(path, |_| here.map(digest)).unwrap()
     }
 
     #[test]
@@ -380,7 +383,7 @@ mod tests {
             (entry("a/b", "1.0.0", "d1.0.0"), entry("a/b", "1.0.0", "x"), entry("a/b", "1.0.0", "y"));
         assert_eq!(healed(&[&plain], &[&one], None).0, file(&[&one]));
         assert_eq!(healed(&[&one], &[&two], None).1.undecided.len(), 1);
-        assert_eq!(healed(&[&one], &[&two], Some("sha256:y")).0, file(&[&two]));
+        assert_eq!(healed(&[&one], &[&two], Some("y")).0, file(&[&two]));
     }
 
     #[test]

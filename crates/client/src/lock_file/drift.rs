@@ -8,8 +8,9 @@ use std::{collections::BTreeSet, path::Path};
 
 use library::{Library, LibraryError, Origin, Revision};
 use skill::{Bundle, SkillName, archive};
+use toml::Table;
 
-use super::{LockFile, LockFileError, LockedSkill, capabilities, kind_in_file};
+use super::{LockFile, LockFileError, LockedSkill, capabilities};
 use crate::requires;
 
 /// An entry that differs from the library, or is missing.
@@ -34,8 +35,6 @@ pub enum DriftKind {
     Ahead,
     /// The skill is not installed, and the library never had the entry's release.
     NotInstalled,
-    /// The entry's name is not a valid skill name.
-    NotAName,
 }
 
 impl DriftKind {
@@ -54,7 +53,6 @@ impl DriftKind {
             Self::Gone => "was uninstalled but still has an entry",
             Self::Ahead => "has an entry for a release that was never in this library; `skillhub install` installs it",
             Self::NotInstalled => "has an entry but is not installed; `skillhub install` installs it",
-            Self::NotAName => "is not a valid skill name; remove the entry",
         }
     }
 }
@@ -67,32 +65,26 @@ pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileErro
     let file = LockFile::read(path)?;
     let mut found = Vec::new();
     for entry in file.skills() {
-        let kind = match SkillName::parse(entry.bare_name()) {
-            Ok(name) => of_entry(library, &name, entry).map_err(LibraryError::from)?,
-            Err(_) => Some(DriftKind::NotAName),
-        };
-        found.extend(kind.map(|kind| Drift { name: entry.name.clone(), kind }));
+        let kind = of_entry(library, entry).map_err(LibraryError::from)?;
+        found.extend(kind.map(|kind| Drift { name: entry.name(), kind }));
     }
     let entries = file.by_bare_name();
     for (name, head) in library.skills().map_err(LibraryError::from)? {
         if let Some(origin) = head.origin
             && !entries.contains_key(name.as_str())
         {
-            found.push(Drift { name: origin.name, kind: DriftKind::Missing });
+            found.push(Drift { name: origin.name(), kind: DriftKind::Missing });
         }
     }
     Ok(found)
 }
 
-fn of_entry(
-    library: &Library,
-    name: &SkillName,
-    entry: &LockedSkill,
-) -> Result<Option<DriftKind>, library::StorageError> {
+fn of_entry(library: &Library, entry: &LockedSkill) -> Result<Option<DriftKind>, library::StorageError> {
+    let name = entry.bare_name();
     let Some(head) = library.head(name)? else { return Ok(Some(DriftKind::NotInstalled)) };
     let was_here = || -> Result<bool, library::StorageError> {
         let mut revisions = library.revisions(name, usize::MAX)?.into_iter();
-        Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest == entry.digest)))
+        Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest() == entry.origin.digest())))
     };
     let or_ahead = |behind| Ok(Some(if was_here()? { behind } else { DriftKind::Ahead }));
     match &head.origin {
@@ -102,15 +94,16 @@ fn of_entry(
         },
         Some(origin) if !is_of(entry, origin) => or_ahead(DriftKind::Behind),
         None => Ok(Some(DriftKind::Ahead)),
-        Some(_) => Ok((entry.content != head.digest.to_string()).then_some(DriftKind::Behind)),
+        Some(_) => Ok((entry.content != Some(head.digest)).then_some(DriftKind::Behind)),
     }
 }
 
 fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
-    entry.name == origin.name
-        && entry.digest == origin.digest
-        && entry.version == origin.version
-        && entry.commit == origin.commit
+    let locked = &entry.origin;
+    locked.name() == origin.name()
+        && locked.digest() == origin.digest()
+        && locked.version() == origin.version()
+        && locked.commit() == origin.commit()
 }
 
 /// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of uninstalled
@@ -128,9 +121,10 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
         gone.push(drift.name.clone());
         let head = library.head(&name).map_err(LibraryError::from)?;
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
-            let release = library.release(&name, &origin.digest).map_err(LibraryError::from)?;
-            let (old, digest) = (file.get(&drift.name), head.digest.to_string());
-            let capabilities = match old.filter(|old| old.content == digest) {
+            let release = origin.digest().known().map(|digest| library.release(&name, &digest)).transpose();
+            let release = release.map_err(LibraryError::from)?.flatten();
+            let old = file.get(&drift.name);
+            let capabilities = match old.filter(|old| old.content == Some(head.digest)) {
                 Some(old) => old.capabilities.clone(),
                 None => capabilities::of_head(library, &head)?,
             };
@@ -139,8 +133,8 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
         }
     }
     LockFile::update(path, library, |file| {
-        let kept: BTreeSet<&String> = entries.iter().map(|entry| &entry.name).collect();
-        for name in gone.iter().filter(|name| !kept.contains(name)) {
+        let kept: BTreeSet<String> = entries.iter().map(LockedSkill::name).collect();
+        for name in gone.iter().filter(|name| !kept.contains(*name)) {
             file.remove(name);
         }
         entries.into_iter().for_each(|entry| file.insert(entry));
@@ -151,35 +145,30 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
 /// an update.
 pub(super) fn behind_releases<'h>(file: &LockFile, heads: impl Iterator<Item = &'h Revision>) -> Vec<Drift> {
     let origins = heads.filter_map(|head| head.origin.as_ref());
-    let others = origins.filter(|origin| file.get(&origin.name).is_some_and(|entry| !is_of(entry, origin)));
-    others.map(|origin| Drift { name: origin.name.clone(), kind: DriftKind::Behind }).collect()
+    let others = origins.filter(|origin| file.get(&origin.name()).is_some_and(|entry| !is_of(entry, origin)));
+    others.map(|origin| Drift { name: origin.name(), kind: DriftKind::Behind }).collect()
 }
 
 /// Builds an entry as an install would have written it. Details that only the old entry has are copied from it.
 fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, release: Option<Bundle>) -> LockedSkill {
-    let same = old.filter(|old| old.digest == origin.digest);
+    let same = old.filter(|old| old.origin.digest() == origin.digest());
     // Packing is deterministic: the same files produce the same archive.
-    let archive = release.as_ref().map(|files| archive::pack(files).hash().to_string());
-    let archive = archive.or_else(|| same.map(|old| old.archive.clone()));
+    let archive = release.as_ref().map(|files| archive::pack(files).hash());
     let requires = release.as_ref().map(requires::of_bundle).or_else(|| same.map(|old| old.requires.clone()));
-    let is_local = !matches!(origin.kind.as_str(), "git") || origin.source.starts_with("file:");
+    let is_local = !matches!(origin, Origin::Git { .. }) || origin.location().starts_with("file:");
     LockedSkill {
         requested: old.map(|old| old.requested.clone()).unwrap_or_default(),
         local: old.map_or(is_local, |old| old.local),
-        archive: archive.unwrap_or_default(),
+        archive: archive.or_else(|| same?.archive),
         agents: old.map(|old| old.agents.clone()).unwrap_or_default(),
         requires: requires.unwrap_or_default(),
         dependency: old.is_some_and(|old| old.dependency),
+        capabilities: Vec::new(),
         waivers: old.map(|old| old.waivers.clone()).unwrap_or_default(),
         signer: same.and_then(|old| old.signer.clone()),
         ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),
-        content: head.digest.to_string(),
-        name: origin.name,
-        version: origin.version,
-        kind: kind_in_file(&origin.kind),
-        source: origin.source,
-        commit: origin.commit,
-        digest: origin.digest,
-        ..LockedSkill::default()
+        content: Some(head.digest),
+        origin: LockedSkill::origin_in_file(origin),
+        raw: Table::new(),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use library::OriginFields;
+use skill::Digest;
 use toml::{Table, Value};
 
 use super::{LockedSkill, LockedWaiver};
@@ -15,21 +17,23 @@ impl LockedSkill {
     fn field_lines(&self) -> String {
         let mut lines = String::new();
         let mut line = |key: &str, value: Value| lines.push_str(&line_of(key, value));
-        line("name", self.name.as_str().into());
+        let digest = |digest: Option<Digest>| digest.map(|digest| digest.to_string()).unwrap_or_default().into();
+        let OriginFields { kind, source, name, version, commit, digest: of_release } = self.origin.clone().into();
+        line("name", name.into());
         line("requested", self.requested.as_str().into());
-        for (key, value) in [("version", &self.version), ("commit", &self.commit), ("signer", &self.signer)] {
+        for (key, value) in [("version", version), ("commit", commit), ("signer", self.signer.clone())] {
             if let Some(value) = value {
-                line(key, value.as_str().into());
+                line(key, value.into());
             }
         }
-        line("kind", self.kind.as_str().into());
-        line("source", self.source.as_str().into());
+        line("kind", kind.into());
+        line("source", source.into());
         if self.local {
             line("local", true.into());
         }
-        line("archive", self.archive.as_str().into());
-        line("digest", self.digest.as_str().into());
-        line("content", self.content.as_str().into());
+        line("archive", digest(self.archive));
+        line("digest", of_release.into());
+        line("content", digest(self.content));
         line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
         line("ruleset", self.ruleset.as_str().into());
         if !self.requires.is_empty() {

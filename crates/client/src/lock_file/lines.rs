@@ -6,7 +6,7 @@ use super::{LockFile, LockFileError, LockedSkill};
 
 /// Formats the entry of a skill after a commit.
 pub(crate) fn line_of(skill: &LockedSkill) -> LockLine {
-    LockLine { name: skill.name.clone(), text: Some(LockFile::text_of(skill)) }
+    LockLine { name: skill.name(), text: Some(LockFile::text_of(skill)) }
 }
 
 impl LockFile {

@@ -52,13 +52,13 @@ impl LockFile {
         }
         let mut contents = BTreeMap::new();
         for (name, head) in &heads {
-            let content = head.digest.to_string();
+            let content = Some(head.digest);
             let is_changed = entries.get(name.as_str()).is_some_and(|entry| entry.content != content);
             let capabilities = is_changed.then(|| capabilities::of_head(library, head)).transpose()?;
             contents.insert(name.as_str(), (content, capabilities, LockedWaiver::of(library, name)?));
         }
         for skill in self.skills.values_mut() {
-            if let Some((content, capabilities, waivers)) = contents.remove(skill.bare_name()) {
+            if let Some((content, capabilities, waivers)) = contents.remove(skill.bare_name().as_str()) {
                 (skill.content, skill.waivers) = (content, waivers);
                 skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
             }

@@ -16,13 +16,14 @@ pub(crate) const RELINK: &str = "relink";
 pub fn show_in(
     library: &Library,
     skill: &SkillName,
-    (folders, replaces_tracked): (&[AgentFolder], bool),
+    folders: &[AgentFolder],
+    replaces_tracked: bool,
     stamp: &Stamp,
 ) -> Result<LinkChanges, LibraryError> {
     let command = format!("skillhub enable {skill}");
     let linking = Linking { folders, copy: false, replaces_tracked, command: &command };
     let linked = linking.of(library, skill, &mut TrackedFolders::default());
-    let changes = library.link(skill, &linked.plan, (stamp, RELINK), |state| {
+    let changes = library.link(skill, &linked.plan, stamp, RELINK, |state| {
         state.hidden_in.retain(|hidden| folders.iter().all(|folder| folder.path != *hidden));
     })?;
     let warnings = linked.warnings.into_iter().chain(changes.warnings).collect();
@@ -41,7 +42,7 @@ pub fn hide_from(
 ) -> Result<LinkChanges, LibraryError> {
     let removed = folders.iter().map(|folder| folder.path.join(skill.as_str())).collect();
     let plan = LinkPlan { removed, ..LinkPlan::default() };
-    library.link(skill, &plan, (stamp, RELINK), |state| {
+    library.link(skill, &plan, stamp, RELINK, |state| {
         state.note_hidden(&stamp.actor);
         let hidden = folders.iter().map(|folder| folder.path.clone());
         state.hidden_in.extend(hidden);

@@ -1,6 +1,8 @@
 //! [`publish_fork`]: publishes an installed skill that was changed here as a release of another owner.
 
-use library::{HandEditMode, Library, LibraryError, Origin, Revision, SnapshotError, Stamp, StorageError};
+use library::{
+    HandEditMode, Library, LibraryError, Origin, OriginFields, Revision, SnapshotError, Stamp, StorageError,
+};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, SkillName};
@@ -94,37 +96,41 @@ pub type ForkKnown<'a> = dyn Fn(&Library, &Fork<'_>) -> ForkResults + 'a;
 pub fn publish_fork(
     library: &mut Library,
     name: &SkillName,
-    (options, by): (&PublishOptions, Publisher<'_>),
-    (stamp, known, accept): (&Stamp, &ForkKnown<'_>, &Accept<'_>),
+    options: &PublishOptions,
+    by: Publisher<'_>,
+    stamp: &Stamp,
+    known: &ForkKnown<'_>,
+    accept: &Accept<'_>,
 ) -> Result<Published, PublishError> {
     let head = library.head(name).map_err(ForkError::from)?.filter(|head| !head.tombstone);
     let head = head.ok_or_else(|| ForkError::NotHere(name.clone()))?;
     let origin = head.origin.ok_or_else(|| ForkError::NotInstalled(name.clone()))?;
-    let is_owner = |owner: &str| origin.name == format!("{owner}/{name}");
+    let is_owner = |owner: &str| origin.name() == format!("{owner}/{name}");
     if options.owner.as_deref().is_some_and(is_owner) {
-        return Err(ForkError::OwnSkill(origin.name).into());
+        return Err(ForkError::OwnSkill(origin.name()).into());
     }
     let take_over = if options.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
     let snapshot = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?;
     let (digest, files) = (snapshot.bundle.digest(), snapshot.bundle);
-    if digest.to_string() == origin.digest {
+    if origin.digest().known() == Some(digest) {
         return Err(ForkError::NotChanged { name: name.clone(), release: origin.release() }.into());
     }
     let folder = library.path().join(name.as_str());
     let revision = snapshot.base.as_ref().filter(|revision| revision.digest == digest);
-    let results = known(library, &Fork { name, revision, digest, base: &origin.digest });
-    publish_files(&folder, files, Some(forked_from(origin, results)), (options, by, accept))
+    let results = known(library, &Fork { name, revision, digest, base: &origin.digest().to_string() });
+    publish_files(&folder, files, Some(forked_from(origin, results)), options, by, accept)
 }
 
 /// Returns the public part of an origin. A source that exists on this machine only is left out.
 fn forked_from(origin: Origin, results: ForkResults) -> ForkedFrom {
-    let is_far = !origin.source.starts_with("file:") && (origin.source.contains("://") || is_scp_form(&origin.source));
+    let OriginFields { source, name, version, commit, digest, .. } = origin.into();
+    let is_far = !source.starts_with("file:") && (source.contains("://") || is_scp_form(&source));
     ForkedFrom {
-        source: is_far.then_some(origin.source),
-        name: origin.name,
-        version: origin.version,
-        commit: origin.commit,
-        digest: origin.digest,
+        source: is_far.then_some(source),
+        name,
+        version,
+        commit,
+        digest,
         outcomes: results.outcomes,
         evals: results.evals,
     }

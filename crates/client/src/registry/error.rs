@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use library::PathAccessError;
 use registry_index::{InitError, MirrorError, OpenError, ReadError, SeedError};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint};
 use thiserror::Error;
 
 use crate::{git::ProgramError, http::HttpError, spec::SpecError};
@@ -144,7 +144,7 @@ impl Fails for RegistryError {
             }
             Self::Unreached { source, .. } => source.failure(),
             Self::Http(error) => error.failure(),
-            Self::Answer { kind, code, hint, .. } => Failure { kind: *kind, code, hint: hint.clone() },
+            Self::Answer { kind, code, hint, .. } => Failure { kind: *kind, code, hint: hint.clone().map(Hint::from) },
             Self::Mirrored(MirrorError::Read(error)) => error.failure(),
             Self::Mirrored(MirrorError::Store(error)) => error.failure(),
             Self::Mirrored(MirrorError::WentBack(_)) => of(FailureKind::Integrity, "registry_went_back").hint(

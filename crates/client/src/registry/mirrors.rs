@@ -108,7 +108,7 @@ impl Registries {
     /// Returns the mirrors of all registries in the configuration, the flag and the lock file, by folder.
     fn named_mirrors(&self, lock: &LockFile) -> BTreeMap<PathBuf, (String, Mirror)> {
         let configured = self.config.registries.values().map(|registry| registry.location.as_str());
-        let locked = lock.skills().filter(|skill| skill.kind == "registry").map(|skill| skill.source.as_str());
+        let locked = lock.skills().filter_map(|skill| Some(skill.origin.as_registry()?.registry.as_str()));
         // For a repository on this machine, the lock file has a `file://` URL. As a location, that would mean the
         // folder itself.
         let of_lock = |source: &str| match source.starts_with("file://") {

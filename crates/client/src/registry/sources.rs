@@ -27,9 +27,6 @@ pub(super) const FILE: &str = "sources.toml";
 /// Name of the file with cached states of installed releases.
 const KNOWN_STATES: &str = "release-states.toml";
 
-/// Kind of an origin that is a registry.
-const REGISTRY: &str = "registry";
-
 /// The registry in which a skill is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Route {
@@ -59,7 +56,7 @@ impl Opened {
 /// The history cannot be read.
 pub fn installed_sources(library: &Library) -> Result<BTreeSet<String>, StorageError> {
     let origins = library.skills()?.into_iter().filter_map(|(_, head)| head.origin);
-    Ok(origins.filter(|origin| origin.kind == REGISTRY).map(|origin| origin.source).collect())
+    Ok(origins.filter_map(|origin| Some(origin.as_registry()?.registry.clone())).collect())
 }
 
 impl Registries {

@@ -216,7 +216,8 @@ impl Web {
         index: &Index,
         name: &QualifiedName,
         version: &Version,
-        (yanked, reason): (bool, Option<&str>),
+        yanked: bool,
+        reason: Option<&str>,
     ) -> Result<Entry, RegistryError> {
         let method = if yanked { "PUT" } else { "DELETE" };
         let reason = reason.map(|reason| format!("?reason={}", skill::uri::component(reason))).unwrap_or_default();

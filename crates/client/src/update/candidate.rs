@@ -1,9 +1,8 @@
 //! [`newer`]: finds the release to which an installed skill can be updated, and warnings about the installed one.
 
-use library::Origin;
+use library::{Origin, RegistryRelease, SourceDigest};
 use registry_index::{Entry, ReleaseSelector, newest, select};
-use semver::Version;
-use skill::{Bundle, QualifiedName};
+use skill::Bundle;
 
 use super::{InstalledSkill, installed};
 use crate::{
@@ -68,7 +67,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
         }
         stands
     };
-    prefetch_sources(by, &skills, (&request, &lock), false);
+    prefetch_sources(by, &skills, &request, &lock, false);
     Ok(skills.into_iter().map(stand).collect())
 }
 
@@ -84,17 +83,17 @@ impl Outdated {
             self.warnings.push(warning);
             return Ok(());
         }
-        if skill.origin.kind == "registry" {
-            let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, request)? };
+        if let Some(release) = skill.origin.as_registry() {
+            let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, release, request)? };
             self.newest = offered.newest().map(|entry| entry.version.to_string());
             self.wanted = offered.next().map(|entry| entry.version.to_string());
             self.warnings = offered.warnings();
             return Ok(());
         }
         let candidate = of_source(by, skill, request)?;
-        let release = candidate.origin.commit.clone().or(candidate.origin.version.clone());
-        let release = release.unwrap_or_else(|| candidate.origin.digest.clone());
-        self.wanted = (candidate.origin.digest != skill.origin.digest).then(|| release.clone());
+        let release = candidate.origin.commit().map(ToString::to_string).or(candidate.origin.version());
+        let release = release.unwrap_or_else(|| candidate.origin.digest().to_string());
+        self.wanted = (candidate.origin.digest() != skill.origin.digest()).then(|| release.clone());
         self.newest = Some(release);
         Ok(())
     }
@@ -110,18 +109,18 @@ pub(crate) fn newer(
     if let Some(warning) = unfetchable(&skill.origin) {
         return Ok(UpdateCandidate::None { warnings: vec![warning] });
     }
-    if skill.origin.kind != "registry" {
+    let Some(release) = skill.origin.as_registry() else {
         let candidate = of_source(by, skill, request)?;
-        if candidate.origin.digest == skill.origin.digest {
+        if candidate.origin.digest() == skill.origin.digest() {
             return Ok(UpdateCandidate::None { warnings: Vec::new() });
         }
         let base = installed_release(by, skill)?;
         return Ok(UpdateCandidate::Release(Box::new(Candidate { base, ..candidate })));
-    }
-    let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, request)? };
+    };
+    let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, release, request)? };
     let mut warnings = offered.warnings();
     let Some(entry) = offered.next().cloned() else { return Ok(UpdateCandidate::None { warnings }) };
-    let OfferedReleases { registry, name, wanted, .. } = offered;
+    let (OfferedReleases { registry, wanted, .. }, name) = (offered, release.name.clone());
     let found = fetch_release(by.inputs(), request, &Resolved { registry, name, entry }, &wanted)?;
     warnings.extend(found.warnings);
     let base = installed_release(by, skill)?;
@@ -130,9 +129,12 @@ pub(crate) fn newer(
 
 /// Returns a warning if this version cannot fetch from the skill's source.
 fn unfetchable(origin: &Origin) -> Option<String> {
-    let is_known = ["registry", "git", "folder", "archive"].contains(&origin.kind.as_str());
-    let why = || format!("it was installed from {} ({}), from which skillhub cannot fetch", origin.source, origin.kind);
-    (!is_known).then(why)
+    match origin {
+        Origin::Other { kind, place, .. } => {
+            Some(format!("it was installed from {place} ({kind}), from which skillhub cannot fetch"))
+        }
+        _ => None,
+    }
 }
 
 /// Chooses compatible releases for installed skills and their requirements; `None` if each can be updated
@@ -144,12 +146,12 @@ pub(super) fn choose(
     lock: &LockFile,
 ) -> Result<Option<Choice>, InstallError> {
     let registries = by.registries.offline_if(request.offline);
-    let of_registry = skills.iter().filter(|skill| skill.origin.kind == "registry");
+    let of_registry = skills.iter().filter_map(|skill| Some((skill, skill.origin.as_registry()?)));
     // A skill whose registry cannot be read keeps its version. The error is reported when its own update is looked for.
-    let offered = of_registry.filter_map(|skill| OfferedReleases::of(by, skill, request).ok());
+    let offered = of_registry.filter_map(|(skill, release)| OfferedReleases::of(by, skill, release, request).ok());
     let asked = offered.map(|offered| Requested {
         is_update: offered.skill.wanted.is_none(),
-        name: offered.name,
+        name: offered.release.name.clone(),
         request: offered.wanted,
         source: offered.registry.location().to_owned(),
         releases: offered.entries,
@@ -160,42 +162,43 @@ pub(super) fn choose(
 /// Releases that a registry has of an installed skill.
 struct OfferedReleases<'a> {
     skill: &'a InstalledSkill,
+    release: &'a RegistryRelease,
     registry: Registry,
-    name: QualifiedName,
     wanted: VersionRequest,
     entries: Vec<Entry>,
     target: Target,
 }
 
 impl<'a> OfferedReleases<'a> {
-    fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
-        let registries = by.registries.offline_if(request.offline);
-        let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
-        let name: QualifiedName =
-            skill.origin.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
+    fn of(
+        by: &Installer<'_>,
+        skill: &'a InstalledSkill,
+        release: &'a RegistryRelease,
+        request: &InstallRequest,
+    ) -> Result<Self, InstallError> {
+        let RegistryRelease { registry: installed, name, .. } = release;
+        let not_a_version = |_| {
+            let what = "the requested version in the lock file is invalid".to_owned();
+            InstallError::LockDiffers { name: name.to_string(), what }
+        };
         let wanted = match &skill.wanted {
             Some(wanted) => wanted.clone(),
-            None => {
-                skill.requested().parse().map_err(|_| differs("the requested version in the lock file is invalid"))?
-            }
+            None => skill.requested().parse().map_err(not_a_version)?,
         };
-        let registry = registries.of_installed(&name.owner, &skill.origin.source).map_err(ResolveError::from)?;
-        if registry.location() != skill.origin.source {
-            return Err(InstallError::OtherRegistry {
-                name: skill.origin.name.clone(),
-                installed: skill.origin.source.clone(),
-                asked: registry.to_string(),
-            });
+        let registry = by
+            .registries
+            .offline_if(request.offline)
+            .of_installed(&name.owner, installed)
+            .map_err(ResolveError::from)?;
+        if registry.location() != installed {
+            let (name, installed, asked) = (name.to_string(), installed.clone(), registry.to_string());
+            return Err(InstallError::OtherRegistry { name, installed, asked });
         }
-        let entries = resolve::releases(&registry, &name)?;
+        let entries = resolve::releases(&registry, name)?;
         if skill.wanted.is_some() && select(&entries, wanted.wanted()).is_none() {
-            return Err(resolve::no_release(&registry, &name, &wanted, &entries).into());
+            return Err(resolve::no_release(&registry, name, &wanted, &entries).into());
         }
-        Ok(Self { skill, registry, name, wanted, entries, target: Target::Free })
-    }
-
-    fn version(&self) -> Option<Version> {
-        self.skill.origin.version.as_deref().and_then(|version| Version::parse(version).ok())
+        Ok(Self { skill, release, registry, wanted, entries, target: Target::Free })
     }
 
     /// Returns the newest release that is neither yanked nor withdrawn.
@@ -210,19 +213,18 @@ impl<'a> OfferedReleases<'a> {
             Target::Version(version) => self.entries.iter().find(|entry| entry.version == *version)?,
             Target::Unneeded => return None,
         };
-        let is_other = entry.digest.to_string() != self.skill.origin.digest;
-        let is_newer = self.version().is_none_or(|version| entry.version > version);
-        (is_newer || (is_other && self.skill.wanted.is_some())).then_some(entry)
+        let is_other = entry.digest != self.release.digest;
+        (entry.version > self.release.version || (is_other && self.skill.wanted.is_some())).then_some(entry)
     }
 
     /// Returns the warnings about the installed release and about newer ones.
     fn warnings(&self) -> Vec<String> {
-        let Self { skill, name, entries, .. } = self;
-        let Some(version) = self.version() else { return Vec::new() };
+        let Self { skill, entries, .. } = self;
+        let RegistryRelease { name, version, digest, .. } = self.release;
         let mut warnings = Vec::new();
-        match entries.iter().find(|entry| entry.version == version) {
+        match entries.iter().find(|entry| entry.version == *version) {
             None => warnings.push(format!("its registry no longer has {name} {version}")),
-            Some(entry) if entry.digest.to_string() != skill.origin.digest => {
+            Some(entry) if entry.digest != *digest => {
                 warnings.push(format!("its registry has different content for the installed {name} {version}"));
             }
             Some(entry) => warnings.extend(of_installed(&self.registry, entry)),
@@ -235,7 +237,7 @@ impl<'a> OfferedReleases<'a> {
             return warnings;
         }
         let next = self.next();
-        if let Some(newest) = self.newest().filter(|newest| newest.version > version)
+        if let Some(newest) = self.newest().filter(|newest| newest.version > *version)
             && next.is_none_or(|next| next.version < newest.version)
         {
             if self.target != Target::Free && *self.wanted.wanted() == ReleaseSelector::Newest {
@@ -270,7 +272,7 @@ fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
 /// Fetches the current content of a source without versions.
 fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
     let spec = skill.source()?;
-    let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
+    let gone = || InstallError::Vanished { name: skill.origin.name(), place: skill.origin.location().to_owned() };
     let order = FetchItem::Spec(spec);
     let found = match fetch(by.inputs(), &order, request) {
         // If the source has several skills, the library may have the only record of which one is meant.
@@ -289,33 +291,37 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
 /// Returns the files of the installed release: from the history, otherwise by the lock file from the cache or the
 /// registry.
 fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
-    if let Some((_, files)) = by.library.release(&skill.name, &skill.origin.digest)? {
+    let digest = skill.origin.digest();
+    if let Some(digest) = digest.known()
+        && let Some((_, files)) = by.library.release(&skill.name, &digest)?
+    {
         return Ok(Some(files));
     }
     let Some(locked) = &skill.locked else { return Ok(None) };
     let as_locked = fetch(by.inputs(), &FetchItem::Locked(Box::new(locked.clone())), &InstallRequest::default());
     let found = as_locked.ok().and_then(|found| found.into_iter().next());
-    Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
+    Ok(found.map(|candidate| candidate.bundle).filter(|files| SourceDigest::Known(files.digest()) == digest))
 }
 
 /// Prefetches the sources of several skills in parallel. `with_releases` includes the archives of registry releases.
 pub(crate) fn prefetch_sources(
     by: &Installer<'_>,
     skills: &[InstalledSkill],
-    (request, lock): (&InstallRequest, &LockFile),
+    request: &InstallRequest,
+    lock: &LockFile,
     with_releases: bool,
 ) {
-    let is_asked = |skill: &&InstalledSkill| with_releases || skill.origin.kind != "registry";
+    let is_asked = |skill: &&InstalledSkill| with_releases || skill.origin.as_registry().is_none();
     let specs = skills.iter().filter(is_asked).filter_map(|skill| skill.source().ok());
     let orders: Vec<FetchItem> = specs.map(FetchItem::Spec).collect();
-    by.prefetch.fetch(by.home, by.registries, &orders, (request, lock), by.progress);
+    by.prefetch.fetch(by.home, by.registries, &orders, request, lock, by.progress);
 }
 
 impl InstalledSkill {
     /// Returns the update target of the skill.
     pub(super) fn target(&self, choice: Option<&Choice>) -> Target {
-        match choice {
-            Some(choice) if self.origin.kind == "registry" => choice.target(&self.origin.name),
+        match (choice, self.origin.as_registry()) {
+            (Some(choice), Some(release)) => choice.target(&release.name.to_string()),
             _ => Target::Free,
         }
     }
@@ -323,20 +329,22 @@ impl InstalledSkill {
     /// Returns the spec that fetches the current state of its source.
     fn source(&self) -> Result<Spec, InstallError> {
         let text = match self.requested() {
-            requested if requested.is_empty() => self.origin.source.clone(),
+            requested if requested.is_empty() => self.origin.location().to_owned(),
             requested => requested,
         };
-        Ok(match self.origin.kind.as_str() {
-            "folder" => Spec::Folder(text),
-            "archive" => match text.parse() {
+        Ok(match &self.origin {
+            Origin::Folder { .. } => Spec::Folder(text),
+            Origin::Archive { .. } => match text.parse() {
                 Ok(url @ Spec::ArchiveUrl(_)) => url,
                 _ => Spec::Archive(text),
             },
-            "registry" => match self.wanted.as_ref().map_or(self.requested(), |wanted| wanted.as_str().to_owned()) {
-                wanted if wanted.is_empty() => self.origin.name.parse()?,
-                wanted => format!("{}@{wanted}", self.origin.name).parse()?,
-            },
-            _ => text.parse()?,
+            Origin::Registry(RegistryRelease { name, .. }) => {
+                match self.wanted.as_ref().map_or(self.requested(), |wanted| wanted.as_str().to_owned()) {
+                    wanted if wanted.is_empty() => name.to_string().parse()?,
+                    wanted => format!("{name}@{wanted}").parse()?,
+                }
+            }
+            Origin::Git { .. } | Origin::Other { .. } => text.parse()?,
         })
     }
 

@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
     writeln!(out, "\n| unknown rate, pairs | Bayes .95 at every pair | e-process |\n|---|---|---|")?;
     for rate in [0.5, 0.8, 0.95] {
         let share = |gate| {
-            let delays = pair_delays(gate, (rate, rate), HORIZON, courses, seed);
+            let delays = pair_delays(gate, [rate, rate], HORIZON, courses, seed);
             100.0 * delays.iter().flatten().count() as f64 / courses as f64
         };
         writeln!(
@@ -47,13 +47,13 @@ fn main() -> io::Result<()> {
             share(PairGate::Evidence)
         )?;
     }
-    for rates in [(0.8, 0.6), (0.9, 0.7)] {
+    for rates in [[0.8, 0.6], [0.9, 0.7]] {
         let median = |gate| {
             let delays = pair_delays(gate, rates, 2_000, courses, seed);
             delays.get(courses / 2).copied().flatten().map_or_else(|| "never".to_owned(), |median| median.to_string())
         };
         let (bayes, ours) = (median(PairGate::Bayes), median(PairGate::Evidence));
-        writeln!(out, "| worse {} to {}, median pairs | {bayes} | {ours} |", rates.0, rates.1)?;
+        writeln!(out, "| worse {} to {}, median pairs | {bayes} | {ours} |", rates[0], rates[1])?;
     }
     Ok(())
 }

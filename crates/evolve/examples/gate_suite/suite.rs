@@ -310,12 +310,12 @@ pub enum PairGate {
 /// Returns the number of pairs after which a test fires on each course of two rates, sorted; `None`, for never, is
 /// last.
 #[must_use]
-pub fn pair_delays(gate: PairGate, rates: (f64, f64), most: usize, courses: usize, seed: u64) -> Vec<Option<usize>> {
+pub fn pair_delays(gate: PairGate, rates: [f64; 2], most: usize, courses: usize, seed: u64) -> Vec<Option<usize>> {
     let mut random = Random::new(seed);
     let mut delays: Vec<Option<usize>> = (0..courses)
         .map(|_| {
             let course: Vec<(bool, bool)> =
-                (0..most).map(|_| (random.happens(rates.0), random.happens(rates.1))).collect();
+                (0..most).map(|_| (random.happens(rates[0]), random.happens(rates[1]))).collect();
             match gate {
                 PairGate::Bayes => bayes(&course),
                 PairGate::Evidence => evidence(&course),
@@ -386,11 +386,11 @@ mod tests {
     #[test]
     fn parallel_revisions_differ_without_known_rate() {
         for (seed, rate) in [(31, 0.5), (32, 0.8), (33, 0.95)] {
-            let delays = pair_delays(PairGate::Evidence, (rate, rate), HORIZON, COURSES, seed);
+            let delays = pair_delays(PairGate::Evidence, [rate, rate], HORIZON, COURSES, seed);
             let fired = delays.iter().flatten().count();
             assert!(fired as f64 / COURSES as f64 <= 0.02, "{rate}: {fired}");
         }
-        let delays = pair_delays(PairGate::Evidence, (0.8, 0.6), 1_000, COURSES, 34);
+        let delays = pair_delays(PairGate::Evidence, [0.8, 0.6], 1_000, COURSES, 34);
         assert!(delays[COURSES / 2].is_some_and(|median| median <= 82), "{:?}", delays[COURSES / 2]);
     }
 
@@ -401,7 +401,7 @@ mod tests {
         assert!((0.15..0.3).contains(&false_alarms(Gate::Half, 0.7, 42)));
         assert!(false_alarms(Gate::LastTwenty, 0.7, 43) > 0.6);
         assert!((0.08..0.2).contains(&false_alarms(Gate::Cusum, 0.9, 44)));
-        let bayes = pair_delays(PairGate::Bayes, (0.8, 0.8), HORIZON, COURSES, 45);
+        let bayes = pair_delays(PairGate::Bayes, [0.8, 0.8], HORIZON, COURSES, 45);
         assert!(bayes.iter().flatten().count() as f64 / COURSES as f64 > 0.2);
     }
 }

@@ -69,8 +69,8 @@ impl Follower {
         }
         let known = self.known.get_mut(&mark_of(now.as_bytes()));
         let returned = known.as_ref().filter(|_| version.is_rollback).and_then(|known| (**known).clone());
-        let before = (&*self.text, &*self.sources);
-        self.sources = returned.unwrap_or_else(|| carried(before, now, place, version.release, &mut self.left));
+        let carry = || carried(&self.text, &self.sources, now, place, version.release, &mut self.left);
+        self.sources = returned.unwrap_or_else(carry);
         now.clone_into(&mut self.text);
         if let Some(known) = known {
             self.left_known += known.take().map_or(0, |sources| sources.len());
@@ -94,7 +94,8 @@ pub(super) fn mark_of(bytes: &[u8]) -> u64 {
 
 /// Returns the sources of the lines of a text that follows another one.
 fn carried(
-    (before, sources): (&str, &[Source]),
+    before: &str,
+    sources: &[Source],
     now: &str,
     place: usize,
     release: Option<Option<&str>>,

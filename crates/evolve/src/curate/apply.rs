@@ -82,7 +82,8 @@ pub fn apply(
     library: &Library,
     plan: &Plan,
     facts: &Facts,
-    (policy, stamp): (&Policy, &Stamp),
+    policy: &Policy,
+    stamp: &Stamp,
     dry_run: bool,
 ) -> Result<Applied, CurateError> {
     let is_strict = policy.layers().iter().any(|layer| layer.preset == Some(Preset::Strict));
@@ -95,7 +96,7 @@ pub fn apply(
     }
     let mut skills = Vec::new();
     for step in &plan.archive {
-        skills.push(archive(library, step, (plan, facts), stamp, dry_run)?);
+        skills.push(archive(library, step, plan, facts, stamp, dry_run)?);
     }
     Ok(Applied { plan: plan.id.clone(), skills })
 }
@@ -103,7 +104,8 @@ pub fn apply(
 fn archive(
     library: &Library,
     step: &Step,
-    (plan, facts): (&Plan, &Facts),
+    plan: &Plan,
+    facts: &Facts,
     stamp: &Stamp,
     dry_run: bool,
 ) -> Result<AppliedSkill, LibraryError> {

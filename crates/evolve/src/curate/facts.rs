@@ -142,7 +142,7 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
         }
         let set = state.of(&name);
         let past = pasts.get(name.as_str());
-        let base = past.map(|past| base(library, past, (&name, &head.id, head.origin.as_ref()))).transpose()?.flatten();
+        let base = past.map(|past| base(library, past, &name, &head.id, head.origin.as_ref())).transpose()?.flatten();
         skills.push(SkillFacts {
             revision: head.id,
             number: head.number,
@@ -184,7 +184,9 @@ fn pasts(events: &[Event]) -> HashMap<&str, Past<'_>> {
 fn base(
     library: &Library,
     past: &Past<'_>,
-    (name, head, origin): (&SkillName, &RevisionId, Option<&Origin>),
+    name: &SkillName,
+    head: &RevisionId,
+    origin: Option<&Origin>,
 ) -> Result<Option<Base>, LibraryError> {
     let Some((time, revision)) = past.base.filter(|(_, revision)| *revision != head) else { return Ok(None) };
     let file = library.file_history(revision, &SkillPath::skill_md()).next().transpose();

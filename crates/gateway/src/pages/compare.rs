@@ -27,10 +27,8 @@ pub async fn diff(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(name): Path<String>,
-    (asked, wanted): (
-        Result<Parameters<PageQuery>, QueryRejection>,
-        Result<Parameters<CompareOptions>, QueryRejection>,
-    ),
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
+    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
     let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
@@ -61,7 +59,7 @@ fn shown(
     };
     let from = from.map(|from| documents::at(&library, name, from).map_err(into_api_error)).transpose()?;
     let (from, old) = from.map_or_else(|| (None, Bundle::default()), |(from, old)| (Some(from), old));
-    let judged = (judgements.of(old.digest(), &old), judgements.of(new.digest(), &new));
+    let (was, is) = (judgements.of(old.digest(), &old), judgements.of(new.digest(), &new));
     let query = |from: &str, to: u64| format!("/skills/{name}/diff?from={}&to={to}", encoded(from));
     let number = from.as_ref().map(|from| from.number.to_string()).unwrap_or_default();
     let page = query(&number, to.number);
@@ -81,7 +79,7 @@ fn shown(
             (render_revision(guest, &to))
             (compared.views(&more))
         }
-        (compared.shown((&old, &new), (&judged.0, &judged.1)))
+        (compared.shown(&old, &new, &was, &is))
     })
 }
 

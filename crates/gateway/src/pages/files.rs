@@ -41,7 +41,7 @@ pub async fn file(
             @if !is_now { " · " (texts.library.revision_word) " " (visible(&revision)) }
         };
         let at = format!("/skills/{name}/files/{}/", encoded(&revision));
-        let body = listing((&path, file), &judgement.report.findings, &at, (&above, &html! {}), texts);
+        let body = listing(&path, file, &judgement.report.findings, &at, &above, &html! {}, texts);
         Ok(Content::new(format!("{path} · {name}"), body))
     })
     .await

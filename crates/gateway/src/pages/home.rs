@@ -68,12 +68,7 @@ pub struct ListStatus {
 
 impl ListStatus {
     /// Summarises a skill of the catalogue.
-    pub fn of(
-        catalogue: &Catalogue,
-        listed: &ListedSkill,
-        (library, state): (&Library, &Settings),
-        waits: usize,
-    ) -> Self {
+    pub fn of(catalogue: &Catalogue, listed: &ListedSkill, library: &Library, state: &Settings, waits: usize) -> Self {
         let own = catalogue.library_of(listed).filter(|_| is_custom(catalogue, listed, library.path()));
         let is_pinned = |own: &Library| match own.path() == library.path() {
             true => state.of(&listed.name).pinned,
@@ -138,7 +133,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
     let rows = work.live.with(|catalogue| {
         let row = |listed: &ListedSkill| {
             let waits = waiting.get(&listed.name).copied().unwrap_or(0);
-            let standing = ListStatus::of(catalogue, listed, (library, &state), waits);
+            let standing = ListStatus::of(catalogue, listed, library, &state, waits);
             let group = catalogue.library_of(listed).filter(|own| standing.is_own && own.path() != library.path());
             Row {
                 name: listed.name.clone(),
@@ -217,10 +212,9 @@ impl List<'_> {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         let start = self.asked.start().min(self.rows.len());
         let shown = self.rows.iter().skip(start).take(SHOWN);
-        let search = ("/", texts.search_label, words.search_hint);
         html! {
             h1.unseen-title { (words.skills) }
-            (search_field(texts, search, &self.asked.q, false))
+            (search_field(texts, "/", texts.search_label, words.search_hint, &self.asked.q, false))
             (self.ways())
             @if self.rows.is_empty() { (self.nothing()) }
             @else {

@@ -47,10 +47,8 @@ pub async fn proposal(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(id): Path<String>,
-    (asked, wanted): (
-        Result<Parameters<PageQuery>, QueryRejection>,
-        Result<Parameters<CompareOptions>, QueryRejection>,
-    ),
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
+    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
     let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
@@ -179,14 +177,14 @@ impl View<'_> {
         let texts = self.guest.texts;
         let Some(difference) = &self.difference else { return html! {} };
         let (before, after) = (&difference.before, &difference.after);
-        let judged = (judgements.of(before.digest(), before), judgements.of(after.digest(), after));
+        let (was, is) = (judgements.of(before.digest(), before), judgements.of(after.digest(), after));
         let onto = if self.is_onto_head || !self.shown.moved { "" } else { "?onto=base" };
         let page = format!("/review/{}{onto}", self.target);
         let compared = Compared::new(texts, &page, None, how);
         html! {
             h2 { (texts.library.would_change) }
             (compared.views(&html! {}))
-            (compared.shown((before, after), (&judged.0, &judged.1)))
+            (compared.shown(before, after, &was, &is))
         }
     }
 

@@ -47,10 +47,8 @@ pub async fn preview(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(name): Path<String>,
-    (asked, wanted): (
-        Result<Parameters<PageQuery>, QueryRejection>,
-        Result<Parameters<CompareOptions>, QueryRejection>,
-    ),
+    asked: Result<Parameters<PageQuery>, QueryRejection>,
+    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
     let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
@@ -99,7 +97,7 @@ fn as_it_is(library: &Library, name: &SkillName, head: &Revision) -> Result<(Bun
 impl Preview {
     fn page(&self, guest: &SignedIn, name: &SkillName, wanted: &CompareOptions, judgements: &Judgements) -> Markup {
         let (texts, words) = (guest.texts, &guest.texts.library);
-        let judged = (judgements.of(self.now.digest(), &self.now), judgements.of(self.then.digest(), &self.then));
+        let (was, is) = (judgements.of(self.now.digest(), &self.now), judgements.of(self.then.digest(), &self.then));
         let page = format!("/skills/{name}/rollback?to={}", self.target.number);
         let files = format!("/skills/{name}/files/{}/", self.target.number);
         let compared = Compared::new(texts, &page, Some(&files), wanted);
@@ -117,7 +115,7 @@ impl Preview {
             }
             h2 { (words.would_change) }
             (compared.views(&html! {}))
-            (compared.shown((&self.now, &self.then), (&judged.0, &judged.1)))
+            (compared.shown(&self.now, &self.then, &was, &is))
         }
     }
 

@@ -82,7 +82,7 @@ impl SignedIn {
         };
         let search = match has_search {
             true => html! {},
-            false => search_field(texts, ("/", texts.search_label, words.search_hint), "", false),
+            false => search_field(texts, "/", texts.search_label, words.search_hint, "", false),
         };
         Ok(Frame { search, nav, foot: html! { span { (work.place.library()?.path().display()) } } })
     }

@@ -95,7 +95,7 @@ impl<'a> View<'a> {
         let found = work.live.with(|catalogue| {
             let listed = catalogue.find(name)?;
             let folder = listed.path.as_ref().map(|path| path.display().to_string());
-            let standing = ListStatus::of(catalogue, listed, (&library, &state), waits);
+            let standing = ListStatus::of(catalogue, listed, &library, &state, waits);
             Ok((listed.description.clone(), folder, standing, AgentViews::of(&work.place, catalogue, Some(name))))
         });
         let (description, folder, standing, hosts) =
@@ -206,7 +206,7 @@ impl<'a> View<'a> {
                             @if let Some(reason) = &head.stamp.reason { p { (visible(reason)) } }
                         }
                         dt { (words.came_from) }
-                        dd { @match &head.origin { Some(origin) => { (visible(&origin.release())) " · " (visible(&origin.source)) }, None => (words.written_here) } }
+                        dd { @match &head.origin { Some(origin) => { (visible(&origin.release())) " · " (visible(origin.location())) }, None => (words.written_here) } }
                     }
                     @if !readers.is_empty() { dt { (words.read_by) } dd { (readers) } }
                     @if let Some(folder) = &self.folder { dt { (words.folder) } dd { code.digest { (visible(folder)) } } }

@@ -68,10 +68,10 @@ pub(crate) fn give_back(root: &Dir, from: &str, part: &str) {
 /// # Errors
 /// Returns the first I/O error. An occupied target is only reported in the absence of other errors.
 fn move_into(root: &Dir, from: &str, to: &str) -> io::Result<()> {
-    move_between((root, from), (root, to))
+    move_between(root, from, root, to)
 }
 
-fn move_between((above, from): (&Dir, &str), (beside, to): (&Dir, &str)) -> io::Result<()> {
+fn move_between(above: &Dir, from: &str, beside: &Dir, to: &str) -> io::Result<()> {
     let source = match above.open_dir_nofollow(from) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         source => source?,
@@ -81,7 +81,7 @@ fn move_between((above, from): (&Dir, &str), (beside, to): (&Dir, &str)) -> io::
     for entry in source.entries()?.collect::<io::Result<Vec<_>>>()? {
         let name = entry.file_name();
         let one = match name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-            Some(folder) => move_between((&source, folder), (&target, folder)),
+            Some(folder) => move_between(&source, folder, &target, folder),
             None if target.symlink_metadata(&name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
             None => source.rename(&name, &target, &name),
         };

@@ -37,7 +37,8 @@ impl Barred {
         &self,
         library: &Library,
         name: &SkillName,
-        (standing, head): (&FolderStatus, Option<&Head>),
+        standing: &FolderStatus,
+        head: Option<&Head>,
     ) -> Result<Option<FolderStatus>, LibraryError> {
         if let Some(why) = self.removed.get(name.as_str()) {
             return Ok(Some(FolderStatus::Blocked(why.clone())));

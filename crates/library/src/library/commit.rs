@@ -247,7 +247,7 @@ impl Library {
             }
             let checkout = match &written.trouble {
                 Some(trouble) => Checkout::Pending(trouble.clone()),
-                None => self.check_out((own, &mut journal), &part, follow, &mut settled),
+                None => self.check_out(own, &mut journal, &part, follow, &mut settled),
             };
             let links = match (&written.trouble, &checkout) {
                 (None, Checkout::Done | Checkout::HandEditKept(_)) => {
@@ -319,7 +319,7 @@ impl Library {
         self.refuse_lost_heads(own, &parts)?;
         let mut ids = HashSet::new();
         record.objects.retain(|object| ids.insert(object.id.clone()));
-        self.plan_links(own, &mut parts, plans.links, (&operation, &mut record))?;
+        self.plan_links(own, &mut parts, plans.links, &operation, &mut record)?;
         let named = |part: &'_ Part| part.accepted.clone().unwrap_or_else(|| part.revision.clone());
         let named: Vec<_> = parts.iter().map(|part| (part.skill.to_string(), named(part))).collect();
         let revisions: Vec<_> = named.iter().map(|(skill, revision)| (skill.as_str(), revision)).collect();
@@ -401,7 +401,8 @@ impl Library {
 
     fn check_out(
         &mut self,
-        own: (&Dir, &mut Journal),
+        own: &Dir,
+        journal: &mut Journal,
         part: &Part,
         follow: CheckoutPlan,
         settled: &mut bool,
@@ -415,7 +416,7 @@ impl Library {
         };
         match swapped {
             Ok(None) => Checkout::Done,
-            Ok(Some(displaced)) => self.keep_displaced(own, part, displaced, settled),
+            Ok(Some(displaced)) => self.keep_displaced(own, journal, part, displaced, settled),
             Err(error) => {
                 *settled = false;
                 Checkout::Pending(error.to_string())

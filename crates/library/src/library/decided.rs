@@ -18,7 +18,8 @@ use crate::{
 /// Enforces that only people show agents a skill that a person hid, and that only people hide a skill that is pinned.
 pub(super) fn check_may_show(
     skill: &SkillName,
-    (before, after): (&SkillState, &SkillState),
+    before: &SkillState,
+    after: &SkillState,
     actor: &Actor,
 ) -> Result<(), LibraryError> {
     let is_refused = before.is_hidden_by_person() && after.shows_more_than(before);
@@ -98,7 +99,7 @@ impl Library {
             let mut of_skill = before.of(skill);
             change(skill, &mut of_skill);
             of_skill.note_shown();
-            check_may_show(skill, (&before.of(skill), &of_skill), &stamp.actor)?;
+            check_may_show(skill, &before.of(skill), &of_skill, &stamp.actor)?;
             if of_skill != before.of(skill) {
                 events.push(Event::set(stamp, skill.as_str(), action, &of_skill));
                 state.set(skill, of_skill);
@@ -225,7 +226,7 @@ impl Library {
         earlier: &SkillState,
         actor: &Actor,
     ) -> Result<(), LibraryError> {
-        check_may_show(skill, (&self.state()?.of(skill), earlier), actor)
+        check_may_show(skill, &self.state()?.of(skill), earlier, actor)
     }
 
     /// Enforces that only people change a pinned skill. Its name stays pinned after the skill is deleted.

@@ -108,7 +108,8 @@ impl Library {
     /// becomes a revision of its own, followed by the commit's content again. If that fails, the folder is put back.
     pub(super) fn keep_displaced(
         &mut self,
-        (own, journal): (&Dir, &mut Journal),
+        own: &Dir,
+        journal: &mut Journal,
         part: &Part,
         displaced: DisplacedFolder,
         settled: &mut bool,

@@ -205,10 +205,10 @@ impl Library {
             FolderState::Clean | FolderState::Absent => return plain(FolderStatus::Clean),
             FolderState::Missing => return plain(FolderStatus::Missing),
             FolderState::Blocked(fault) => return plain(FolderStatus::Blocked(fault.to_string())),
-            FolderState::Modified(cleared) => self.known_edit(skill, (&cleared, None), held, checks),
+            FolderState::Modified(cleared) => self.known_edit(skill, &cleared, None, held, checks),
             FolderState::Earlier { revision, cleared, found } => {
                 let at = Head::from(revision.as_ref());
-                CachedEdit { found: found.to_string(), ..self.known_edit(skill, (&cleared, Some(at)), held, checks) }
+                CachedEdit { found: found.to_string(), ..self.known_edit(skill, &cleared, Some(at), held, checks) }
             }
         };
         let set = checks.state.of(skill);
@@ -220,7 +220,8 @@ impl Library {
     fn known_edit(
         &self,
         skill: &SkillName,
-        (cleared, at): (&Cleared, Option<Head>),
+        cleared: &Cleared,
+        at: Option<Head>,
         held: Option<String>,
         checks: &EditChecks,
     ) -> CachedEdit {

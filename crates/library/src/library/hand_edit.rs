@@ -394,7 +394,7 @@ impl Library {
                 Some(judged) if committed.is_empty() && *judged.bundle() == found => {
                     self.conclude(skill, found, judged)?
                 }
-                _ => self.judge_edit(skill, (base.as_ref(), &committed), found, scanner)?,
+                _ => self.judge_edit(skill, base.as_ref(), &committed, found, scanner)?,
             },
         };
         Ok(CheckedFolder { base, committed, state })
@@ -412,7 +412,8 @@ impl Library {
     fn judge_edit(
         &self,
         skill: &SkillName,
-        (head, committed): (Option<&Revision>, &Bundle),
+        head: Option<&Revision>,
+        committed: &Bundle,
         found: Bundle,
         scanner: Scanner,
     ) -> Result<FolderState, LibraryError> {

@@ -40,10 +40,11 @@ impl Library {
         &self,
         skill: &SkillName,
         plan: &LinkPlan,
-        by: (&Stamp, &str),
+        stamp: &Stamp,
+        action: &str,
         change: impl Fn(&mut SkillState),
     ) -> Result<LinkChanges, LibraryError> {
-        let changes = self.link_all(&[(skill, plan)], by, |_, state| change(state))?;
+        let changes = self.link_all(&[(skill, plan)], stamp, action, |_, state| change(state))?;
         Ok(changes.into_iter().next().unwrap_or_default())
     }
 
@@ -54,7 +55,8 @@ impl Library {
     pub fn link_all(
         &self,
         links: &[(&SkillName, &LinkPlan)],
-        (stamp, action): (&Stamp, &str),
+        stamp: &Stamp,
+        action: &str,
         change: impl Fn(&SkillName, &mut SkillState),
     ) -> Result<Vec<LinkChanges>, LibraryError> {
         let own = self.ensure_own()?;
@@ -98,7 +100,8 @@ impl Library {
         own: &Dir,
         parts: &mut [Part],
         mut plans: LinkPlans,
-        (operation, record): (&str, &mut Record),
+        operation: &str,
+        record: &mut Record,
     ) -> Result<(), LibraryError> {
         if parts.is_empty() {
             return Ok(());
@@ -111,7 +114,7 @@ impl Library {
             let is_new = part.head.as_ref().is_none_or(|head| head.tombstone);
             let in_use = if plan.is_some() || is_new { self.folders_in_use(&part.skill) } else { Vec::new() };
             let set = state.of(&part.skill);
-            part.links = Self::link_steps(part, plan, (&set, &in_use), operation);
+            part.links = Self::link_steps(part, plan, &set, &in_use, operation);
             record.links.extend(part.links.iter().cloned());
             let (originals, linked) = self.found_by(&part.links, &set);
             let event = last.get(part.skill.as_str()).and_then(|place| record.events.get_mut(*place));
@@ -157,7 +160,8 @@ impl Library {
     fn link_steps(
         part: &Part,
         plan: Option<LinkPlan>,
-        (set, in_use): (&SkillState, &[LinkTarget]),
+        set: &SkillState,
+        in_use: &[LinkTarget],
         operation: &str,
     ) -> Vec<LinkStep> {
         let existed = part.head.as_ref().is_some_and(|head| !head.tombstone);
@@ -352,7 +356,7 @@ impl Library {
             let mut set = SkillState { placed: placed_after(&old.placed, changes), ..old.clone() };
             change(skill, &mut set);
             set.note_shown();
-            check_may_show(skill, (&old, &set), &stamp.actor)?;
+            check_may_show(skill, &old, &set, &stamp.actor)?;
             if set != old || before.is_some() {
                 events.push(Event { before, ..Event::set(stamp, skill.as_str(), action, &set) });
                 after.set(skill, set);

@@ -21,7 +21,7 @@ pub(super) struct Prescan {
 }
 
 impl Prescan {
-    fn of(root: &Dir, name: &SkillName, (scanner, limits): (Scanner, &Limits)) -> Option<Self> {
+    fn of(root: &Dir, name: &SkillName, scanner: Scanner, limits: &Limits) -> Option<Self> {
         let files =
             folder::read(root, name.as_str(), Leftovers::Skip, limits).ok().filter(|files| !files.is_empty())?;
         let problems = validate_bundle(&files, Some(name.as_str()), Strictness::Standard, limits);
@@ -37,7 +37,7 @@ impl Prescan {
     }
 
     /// Scans the named folders; the results are in the same order.
-    pub fn all(root: &Dir, names: &[Option<&SkillName>], by: (Scanner, &Limits)) -> Vec<Option<Self>> {
-        in_threads(names, |name| name.and_then(|name| Self::of(root, name, by)))
+    pub fn all(root: &Dir, names: &[Option<&SkillName>], scanner: Scanner, limits: &Limits) -> Vec<Option<Self>> {
+        in_threads(names, |name| name.and_then(|name| Self::of(root, name, scanner, limits)))
     }
 }

@@ -162,10 +162,10 @@ impl Library {
             }
             let anew = self.rescan_heads(&part)?;
             for ((((name, known), seen), prescan), anew) in self.prescan_folders(part)?.into_iter().zip(anew) {
-                match self.judge_glance(&name, known, seen, prescan, (&mut checks, &mut remembered.news)) {
+                match self.judge_glance(&name, known, seen, prescan, &mut checks, &mut remembered.news) {
                     Ok(Some(mut one)) => {
                         remembered.news += anew.as_ref().map_or(0, RescannedHead::news);
-                        let bar = match barred.bar(self, &name, (&one.standing, one.known.head.as_ref()))? {
+                        let bar = match barred.bar(self, &name, &one.standing, one.known.head.as_ref())? {
                             None => anew.and_then(|anew| anew.settle(&mut one)),
                             bar => bar,
                         };
@@ -246,7 +246,7 @@ impl Library {
         let is_new = |((_, known), seen): &&ObservedSkill| known.head.is_none() && !seen.is_same(known);
         let names: Vec<_> = part.iter().map(|looked| Some(looked).filter(is_new).map(|((name, _), _)| name)).collect();
         let prescan = match self.root()? {
-            Some(root) => Prescan::all(&root, &names, (self.scanner.reading(), self.limits())),
+            Some(root) => Prescan::all(&root, &names, self.scanner.reading(), self.limits()),
             None => names.iter().map(|_| None).collect(),
         };
         Ok(part.into_iter().zip(prescan).collect())
@@ -260,13 +260,14 @@ impl Library {
         known: Box<CacheEntry>,
         seen: ObservedFolder,
         prescan: Option<Prescan>,
-        (checks, news): (&mut Option<EditChecks>, &mut usize),
+        checks: &mut Option<EditChecks>,
+        news: &mut usize,
     ) -> Result<Option<SummaryDraft>, LibraryError> {
         let is_same = seen.is_same(&known);
         let mut found = match (is_same, known.head.is_some()) {
             (true, true) if known.edit.is_none() => SummaryDraft::new(known, FolderStatus::Clean),
             (true, false) => SummaryDraft::new(known, FolderStatus::Modified),
-            (_, true) => self.judge_edited(name, known, (is_same, checks), news)?,
+            (_, true) => self.judge_edited(name, known, is_same, checks, news)?,
             (false, false) => match self.look_without_history(name, prescan)? {
                 Some(found) => found,
                 None => return Ok(None),
@@ -290,7 +291,8 @@ impl Library {
         &self,
         name: &SkillName,
         mut known: Box<CacheEntry>,
-        (is_same, checks): (bool, &mut Option<EditChecks>),
+        is_same: bool,
+        checks: &mut Option<EditChecks>,
         news: &mut usize,
     ) -> Result<SummaryDraft, LibraryError> {
         let checks = match checks {

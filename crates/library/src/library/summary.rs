@@ -4,7 +4,10 @@ use scan::Verdict;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Limits, Problem, SkillName, SkillPath, validate::load};
 
-use crate::revision::{Origin, Revision, RevisionId};
+use crate::{
+    origin::Origin,
+    revision::{Revision, RevisionId},
+};
 
 /// Summary of a head for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

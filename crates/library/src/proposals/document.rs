@@ -13,7 +13,10 @@ use super::{
     DamagedProposal, Evidence, Proposal, ProposalDecision, ProposalEntry, ProposalId, ProposalState, ProposedFile,
     ProposedRelease, StoredProposal,
 };
-use crate::revision::{Action, Actor, Origin, RevisionId};
+use crate::{
+    origin::Origin,
+    revision::{Action, Actor, RevisionId},
+};
 
 const FORMAT: u32 = 1;
 /// Limit of the number of values in a file: many times those of the largest skill, its release and its scan report.

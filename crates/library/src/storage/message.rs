@@ -3,7 +3,10 @@
 use scan::Verdict;
 
 use super::StorageError;
-use crate::revision::{Acceptance, Action, Actor, NewRevision, Origin, Stamp};
+use crate::{
+    origin::Origin,
+    revision::{Acceptance, Action, Actor, NewRevision, Stamp},
+};
 
 /// Maximum number of characters of the reason in the first line.
 const SUBJECT_CHARS: usize = 60;
@@ -181,7 +184,7 @@ fn unescape(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::revision::ActorKind;
+    use crate::{origin::RegistryRelease, revision::ActorKind};
 
     fn trailers(reason: Option<&str>) -> Trailers {
         Trailers {
@@ -191,14 +194,12 @@ mod tests {
             reason: reason.map(str::to_owned),
             run: Some("r-1".into()),
             thread: None,
-            origin: Some(Origin {
-                kind: "registry".into(),
-                source: "/r".into(),
-                name: "acme/pdf".into(),
-                version: Some("1.0.0".into()),
-                commit: None,
-                digest: "sha256:0".into(),
-            }),
+            origin: Some(Origin::Registry(RegistryRelease {
+                registry: "/r".into(),
+                name: "acme/pdf".parse().unwrap(),
+                version: "1.0.0".parse().unwrap(),
+                digest: skill::Digest::of_bytes(b""),
+            })),
             verdict: Verdict::Warn,
             ruleset: "1".into(),
             digest: "sha256:1".into(),

@@ -19,7 +19,7 @@ use outline::{Keys, Outline};
 pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let (keys, names) = (Keys::default(), members.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-    let before = outline(text, (path, &names), &keys)?;
+    let before = outline(text, path, &names, &keys)?;
     let meant: Vec<Option<u64>> = members.iter().map(|(_, value)| keys.sum_of(value)).collect();
     let mut written = Cow::Borrowed(text);
     let missing = Value::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
@@ -31,7 +31,7 @@ pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<Strin
     for (path, value) in edits {
         written = Cow::Owned(splice(&written, &path, value).ok_or("its layout is not supported")?);
     }
-    checked(written, (path, &names), &keys, &before.with(meant))
+    checked(written, path, &names, &keys, &before.with(meant))
 }
 
 /// Removes the member `name` of the object at `path`. Returns the text unchanged if there is no such member.
@@ -43,29 +43,35 @@ pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let keys = Keys::default();
-    let before = outline(text, (path, &[name]), &keys)?;
+    let before = outline(text, path, &[name], &keys)?;
     let written = match before.members.first() {
         Some(Some(_)) => cut_out(text, &[path, &[name]].concat()).ok_or("its layout is not supported")?.into(),
         _ => text.into(),
     };
-    checked(written, (path, &[name]), &keys, &before.with(vec![None]))
+    checked(written, path, &[name], &keys, &before.with(vec![None]))
 }
 
 /// Verifies that an edited text has the intended outline. A borrowed text was not edited and passes.
-fn checked(written: Cow<'_, str>, members: (&[&str], &[&str]), keys: &Keys, meant: &Outline) -> Result<String, String> {
+fn checked(
+    written: Cow<'_, str>,
+    path: &[&str],
+    names: &[&str],
+    keys: &Keys,
+    meant: &Outline,
+) -> Result<String, String> {
     let is_right = match &written {
         Cow::Borrowed(_) => true,
-        Cow::Owned(written) => outline(written, members, keys).as_ref() == Ok(meant),
+        Cow::Owned(written) => outline(written, path, names, keys).as_ref() == Ok(meant),
     };
     is_right.then(|| written.into_owned()).ok_or_else(|| "its layout is not supported".to_owned())
 }
 
 /// Parses JSON and tolerates comments and trailing commas, as hosts do.
-fn outline(text: &str, members: (&[&str], &[&str]), keys: &Keys) -> Result<Outline, String> {
-    let read = match Outline::of(text, members, keys) {
+fn outline(text: &str, path: &[&str], names: &[&str], keys: &Keys) -> Result<Outline, String> {
+    let read = match Outline::of(text, path, names, keys) {
         Err(error) if !error.is_data() => {
             let plain = without_comments(text).ok_or("it contains an unterminated string or comment")?;
-            Outline::of(&plain, members, keys)
+            Outline::of(&plain, path, names, keys)
         }
         read => read,
     };

@@ -16,7 +16,7 @@ fn written(host: &str, text: &str) -> String {
 
 fn refused(host: &str, text: &str) -> String {
     let error = Host::find(host).unwrap().written(Path::new("file"), text, &entry()).unwrap_err();
-    assert!(error.failure().hint.unwrap().contains("skillhub"), "the way on has the snippet");
+    assert!(error.failure().hint.unwrap().to_string().contains("skillhub"), "the way on has the snippet");
     error.to_string()
 }
 
@@ -174,5 +174,5 @@ fn removed_entry_leaves_the_rest() {
     let trailing = "{\n  \"servers\": {\n    \"other\": {}, // kept\n  },\n}\n";
     assert_eq!(removed("vscode", &written("vscode", trailing)), trailing.replacen("{}, //", "{} //", 1));
     let error = Host::find("cursor").unwrap().removed(Path::new("file"), "{]").unwrap_err();
-    assert!(error.failure().hint.unwrap().contains("by hand"), "{error}");
+    assert!(error.failure().hint.unwrap().to_string().contains("by hand"), "{error}");
 }

@@ -23,7 +23,8 @@ const REVISIONS: [&str; 4] = ["revision", "expected_revision", "from", "to"];
 pub(super) fn by_folder(
     call: &Call<'_>,
     settings: &Settings,
-    (spec, operation): (&Spec, &Operation),
+    spec: &Spec,
+    operation: &Operation,
     mut arguments: JsonObject,
 ) -> Result<JsonObject, Refusal> {
     SYSTEMS.iter().try_for_each(|system| (system.arguments)(spec, &mut arguments))?;

@@ -192,7 +192,7 @@ fn instructions_in_run(call: &Call<'_>, which: &SkillSelector, run: Option<&str>
         let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
         note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());
         if let (Ok(Instructions { name, head: Some(head), .. }), Some(run)) = (&opened, run) {
-            call.place.note_activation(catalogue, &settings, (name, head), run);
+            call.place.note_activation(catalogue, &settings, name, head, run);
         }
         opened
     })?
@@ -256,7 +256,7 @@ fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult,
 pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<FileText, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
-        let read = agent::read_file_in_run(catalogue, &settings, call.agent, (name, path), call.run);
+        let read = agent::read_file_in_run(catalogue, &settings, call.agent, name, path, call.run);
         let read = read.map_err(Refusal::from).and_then(|file| match file.asked {
             true => {
                 let about = json!([file.path.as_str(), Digest::of_bytes(&file.bytes).to_string()]);

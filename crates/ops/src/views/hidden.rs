@@ -34,7 +34,9 @@ pub enum Remedy {
 impl Remedy {
     /// Determines the remedy for a skill that hosts find at `place`.
     pub fn of(
-        (around, sight, catalogue): (&Workspace, &FolderVisibility, &Catalogue),
+        around: &Workspace,
+        sight: &FolderVisibility,
+        catalogue: &Catalogue,
         hosts: &[&Host],
         listed: &ListedSkill,
         place: &Path,

@@ -81,7 +81,7 @@ impl Workspace {
             let message = format!("only a person can {what}, and --actor names {}", self.actor);
             return Err(Refusal::new(FailureKind::Refused, "policy_denied", message).hint("leave --actor out"));
         }
-        prove(&self.actor.id, (&self.home, self.now), &self.setup, &missing)
+        prove(&self.actor.id, &self.home, self.now, &self.setup, &missing)
     }
 
     /// Returns the configured settings for trials of revisions.
@@ -143,7 +143,7 @@ pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor,
     match actor.kind {
         ActorKind::Person => {
             let missing = "naming a person in --actor requires a terminal or a reviewer's token";
-            let reviewer = prove(&actor.id, (home, now), setup, missing)?;
+            let reviewer = prove(&actor.id, home, now, setup, missing)?;
             Ok(reviewer.actor().clone())
         }
         ActorKind::External => {
@@ -157,7 +157,7 @@ pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor,
 }
 
 /// Proves that a person acts: by the token in the environment, which must be valid if it is set, else by the terminal.
-fn prove(id: &str, (home, now): (&Home, Timestamp), setup: &Setup, missing: &str) -> Result<Reviewer, Refusal> {
+fn prove(id: &str, home: &Home, now: Timestamp, setup: &Setup, missing: &str) -> Result<Reviewer, Refusal> {
     match (setup.variables)(TOKEN_VARIABLE) {
         Some(token) => Ok(Reviewer::with_token(home, &token.to_string_lossy(), now)?),
         None => Reviewer::at_terminal(id).map_err(|error| match error {

@@ -28,7 +28,8 @@ pub(super) fn with_scanner(
     home: Home,
     fault: Option<Refusal>,
     config: &client::Config,
-    (setup, now): (&Setup, Timestamp),
+    setup: &Setup,
+    now: Timestamp,
 ) -> (Home, Option<Refusal>) {
     let judged = |scanner, judge: &JudgeSettings| {
         let note = setup.note.clone();

@@ -59,8 +59,14 @@ impl Workspace {
     }
 
     /// Records that a run read a skill, under the same rules as [`Workspace::note_use`].
-    pub fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, read: (&SkillName, &Head), run: &str) {
-        let (skill, head) = read;
+    pub fn note_activation(
+        &self,
+        catalogue: &Catalogue,
+        settings: &Settings,
+        skill: &SkillName,
+        head: &Head,
+        run: &str,
+    ) {
         let library = catalogue.find(skill).ok().and_then(|listed| catalogue.library_of(listed));
         let Some(library) = library.filter(|_| settings.use_log) else { return };
         let request = evolve::OutcomeRecord {

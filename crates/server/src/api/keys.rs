@@ -83,7 +83,7 @@ pub async fn add_key(
         hub.check_namespace(&caller, &owner, true)?;
         let key: PublicKey = body.0.key.parse().map_err(|error| bad(&error))?;
         let change = KeyChange::Add { key, vouched_by: body.0.vouched_by.filter(|text| !text.is_empty()) };
-        change_key(hub, &caller, &owner, &change, ("add key", &key.fingerprint()))
+        change_key(hub, &caller, &owner, &change, "add key", &key.fingerprint())
     })
     .await
 }
@@ -101,7 +101,7 @@ pub async fn retire_key(
         let owner = named(&owner)?;
         hub.check_namespace(&caller, &owner, true)?;
         let key = body.0.key;
-        change_key(hub, &caller, &owner, &KeyChange::Retire(key.clone()), ("retire key", &key))
+        change_key(hub, &caller, &owner, &KeyChange::Retire(key.clone()), "retire key", &key)
     })
     .await
 }
@@ -111,10 +111,11 @@ fn change_key(
     caller: &Caller,
     owner: &Owner,
     change: &KeyChange,
-    audit: (&str, &str),
+    action: &str,
+    key: &str,
 ) -> Result<Json<KeysDocument>, ApiError> {
     let account = caller.account().ok_or_else(|| ApiError::bad_request("sign in to change keys"))?;
-    let file = hub.stores.releases.change_key(owner, change, account, Timestamp::now(), audit)?;
+    let file = hub.stores.releases.change_key(owner, change, account, Timestamp::now(), action, key)?;
     Ok(Json(document(owner, &file)))
 }
 

@@ -129,7 +129,7 @@ pub async fn yank(
     run(&hub, move |hub| {
         let given = parameters.0.reason.trim();
         let reason = if given.is_empty() { None } else { Some(reason(given)?) };
-        set_yanked(hub, &caller, &at, (true, reason.as_deref()))
+        set_yanked(hub, &caller, &at, true, reason.as_deref())
     })
     .await
 }
@@ -144,14 +144,15 @@ pub async fn unyank(
     caller: Caller,
     Path(at): Path<ReleasePath>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    run(&hub, move |hub| set_yanked(hub, &caller, &at, (false, None))).await
+    run(&hub, move |hub| set_yanked(hub, &caller, &at, false, None)).await
 }
 
 fn set_yanked(
     hub: &Hub,
     caller: &Caller,
     at: &ReleasePath,
-    (yanked, reason): (bool, Option<&str>),
+    yanked: bool,
+    reason: Option<&str>,
 ) -> Result<Json<OneRelease>, ApiError> {
     let name = name_of(&at.owner, &at.name)?;
     hub.check_namespace(caller, &name.owner, false)?;
@@ -238,7 +239,7 @@ pub async fn star(
     caller: Caller,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Json<StarsDocument>, ApiError> {
-    run(&hub, move |hub| set_star(hub, &caller, (&owner, &name), true)).await
+    run(&hub, move |hub| set_star(hub, &caller, &owner, &name, true)).await
 }
 
 /// Remove the star from a skill.
@@ -250,13 +251,14 @@ pub async fn unstar(
     caller: Caller,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Json<StarsDocument>, ApiError> {
-    run(&hub, move |hub| set_star(hub, &caller, (&owner, &name), false)).await
+    run(&hub, move |hub| set_star(hub, &caller, &owner, &name, false)).await
 }
 
 fn set_star(
     hub: &Hub,
     caller: &Caller,
-    (owner, name): (&str, &str),
+    owner: &str,
+    name: &str,
     starred: bool,
 ) -> Result<Json<StarsDocument>, ApiError> {
     hub.check(caller, Action::TakePart)?;
@@ -292,7 +294,7 @@ pub async fn report(
         let account = by.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let _kept: ReportOfRelease =
-            hub.stores.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
+            hub.stores.activity.report(&skill, &version, &reason, account, Timestamp::now())?;
         Ok(Json(Done::DONE))
     })
     .await

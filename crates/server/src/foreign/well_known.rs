@@ -110,7 +110,7 @@ async fn archives(
     headers: HeaderMap,
     Path(at): Path<Place>,
 ) -> Result<Response, ApiError> {
-    index(hub, kept, caller, (Form::Archives, at), headers).await
+    index(hub, kept, caller, Form::Archives, at, headers).await
 }
 
 async fn files(
@@ -120,7 +120,7 @@ async fn files(
     headers: HeaderMap,
     Path(at): Path<Place>,
 ) -> Result<Response, ApiError> {
-    index(hub, kept, caller, (Form::Files, at), headers).await
+    index(hub, kept, caller, Form::Files, at, headers).await
 }
 
 /// Returns an index. It is rendered once and cached, however many clients fetch it.
@@ -128,7 +128,8 @@ async fn index(
     State(hub): HubState,
     Extension(kept): Extension<Arc<FactsCache>>,
     caller: Caller,
-    (form, at): (Form, Place),
+    form: Form,
+    at: Place,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
@@ -153,7 +154,7 @@ async fn index(
 }
 
 fn found_as(document: &Document, asked: &HeaderMap) -> Response {
-    sparse::answer(document.bytes.clone(), &document.etag, ("application/json", ASK_AGAIN), asked)
+    sparse::answer(document.bytes.clone(), &document.etag, "application/json", ASK_AGAIN, asked)
 }
 
 async fn rendered(hub: &Shared, kept: &FactsCache, form: Form, part: Part) -> Result<String, ApiError> {

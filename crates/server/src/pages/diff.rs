@@ -45,7 +45,7 @@ pub async fn diff(
                 h1 { (from.version) " → " (to.version) }
                 (compared.views(&other))
             }
-            (compared.shown((&old, &new), (&before, &after)))
+            (compared.shown(&old, &new, &before, &after))
         };
         Ok(Content::new(format!("{name} {} → {}", from.version, to.version), body))
     })

@@ -36,7 +36,7 @@ pub async fn file(
         let above =
             html! { a href={ "/" (entry.name) "?version=" (entry.version) } { (entry.name) " " (entry.version) } };
         let beside = html! { a href=(raw) download { (texts.download) } };
-        let body = listing((&path, file), &judgement.report.findings, &files, (&above, &beside), texts);
+        let body = listing(&path, file, &judgement.report.findings, &files, &above, &beside, texts);
         Ok(Content::new(format!("{path} · {}", entry.name), body))
     })
     .await

@@ -53,7 +53,7 @@ pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>
         let (owner, name) = fields.skill.split_once('/').unwrap_or((&fields.skill, ""));
         let entry = hub.release(&name_of(owner, name)?, &fields.version)?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-        hub.stores.activity.report((&skill, &version), &reason(&fields.reason)?, account, Timestamp::now())?;
+        hub.stores.activity.report(&skill, &version, &reason(&fields.reason)?, account, Timestamp::now())?;
         Ok(format!("/{skill}?version={version}&reported=1"))
     });
     match noted.await {

@@ -66,7 +66,7 @@ pub async fn skill(
     which: Result<Parameters<Which>, QueryRejection>,
 ) -> Response {
     let (asked, reported) = which.map_or((None, None), |Parameters(which)| (which.version, which.reported));
-    let chosen = chosen(&hub, &visitor.caller, (owner, name), asked).await;
+    let chosen = chosen(&hub, &visitor.caller, owner, name, asked).await;
     let permit = hub.contents.lanes.permit(0).await;
     answer(&hub, visitor, move |hub, visitor| {
         let (_held, chosen) = (permit, chosen?);
@@ -82,7 +82,8 @@ pub async fn skill(
 async fn chosen(
     hub: &Shared,
     caller: &Caller,
-    (owner, name): (String, String),
+    owner: String,
+    name: String,
     asked: Option<String>,
 ) -> Result<Chosen, ApiError> {
     let by = caller.clone();

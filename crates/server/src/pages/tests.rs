@@ -287,7 +287,7 @@ async fn admin_decides_reports_and_releases() {
     let server = server(Visibility::Public);
     assert_eq!(server.get("/-/moderation").await.status, StatusCode::UNAUTHORIZED);
     let account = Owner::parse("root").unwrap();
-    server.hub.stores.activity.report(("acme/notes", "1.1.0"), "<script>bad", &account, Timestamp::now()).unwrap();
+    server.hub.stores.activity.report("acme/notes", "1.1.0", "<script>bad", &account, Timestamp::now()).unwrap();
     let cookie = server.signed_in().await;
     let queue = server.get_with("/-/moderation", &cookie).await;
     assert!(queue.text.contains("&lt;script&gt;bad") && queue.text.contains("uphold-and-quarantine"), "{}", queue.text);

@@ -285,8 +285,7 @@ fn owner_with_a_key_signs() {
         let key = KEY.parse().unwrap();
         publish(&stores, "ann/notes@1.0.0", "one").unwrap();
         let change = KeyChange::Add { key, vouched_by: None };
-        let file =
-            stores.releases.change_key(&owner("ann"), &change, &owner("ann"), now(), ("add key", "one")).unwrap();
+        let file = stores.releases.change_key(&owner("ann"), &change, &owner("ann"), now(), "add key", "one").unwrap();
         assert_eq!(stores.releases.owner(&owner("ann")).unwrap(), file);
         assert!(publish(&stores, "ann/notes@2.0.0", "two").is_err(), "it is not signed");
         assert_eq!(actions(&stores), ["add key", "publish"]);
@@ -339,8 +338,8 @@ fn what_people_do_is_kept() {
         }
         stores.activity.write_downloads().unwrap();
         assert_eq!(stores.activity.set_star("ann/notes", &owner("bob"), true).unwrap(), 1);
-        let report = stores.activity.report(("ann/notes", "1.0.0"), "odd", &owner("bob"), now()).unwrap();
-        let decide = || stores.activity.decide(report.id, "dismissed", (&owner("root"), "fine"), now()).unwrap();
+        let report = stores.activity.report("ann/notes", "1.0.0", "odd", &owner("bob"), now()).unwrap();
+        let decide = || stores.activity.decide(report.id, "dismissed", &owner("root"), "fine", now()).unwrap();
         assert_eq!(decide().unwrap().decision.as_deref(), Some("dismissed"));
         assert_eq!(decide(), None, "once");
         let again = open();

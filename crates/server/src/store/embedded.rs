@@ -185,7 +185,7 @@ impl Releases for IndexReleases {
         })?;
         if let Appended::Published(entry) = &appended {
             let at = release.release().stamp.at;
-            self.note((account, at), "publish", &format!("{} {}", entry.name, entry.version), "")?;
+            self.note(account, at, "publish", &format!("{} {}", entry.name, entry.version), "")?;
         }
         Ok(appended)
     }
@@ -200,12 +200,13 @@ impl Releases for IndexReleases {
         change: &KeyChange,
         account: &Owner,
         now: Timestamp,
-        (action, key): (&str, &str),
+        action: &str,
+        key: &str,
     ) -> Result<OwnerFile, ApiError> {
         let stamp = Stamp { by: account.to_string(), at: now };
         let file =
             self.change(|index| index.change_key(owner, change, &stamp).map_err(|error| ApiError::of(&error)))?;
-        self.note((account, now), action, &format!("{key} of {owner}"), "")?;
+        self.note(account, now, action, &format!("{key} of {owner}"), "")?;
         Ok(file)
     }
 
@@ -268,12 +269,13 @@ impl IndexReleases {
     /// Records an action in the audit log.
     fn note(
         &self,
-        (account, at): (&Owner, Timestamp),
+        account: &Owner,
+        at: Timestamp,
         action: &str,
         subject: &str,
         reason: &str,
     ) -> Result<(), DatabaseError> {
-        Ok(audit::note(&self.database.writer(), (account, &to_the_second(at)), action, subject, reason)?)
+        Ok(audit::note(&self.database.writer(), account, &to_the_second(at), action, subject, reason)?)
     }
 
     /// Appends a release. The account that opens a namespace with it becomes its maintainer, even if the process is

@@ -170,8 +170,8 @@ fn details(proposal: &Proposal, moved: bool) -> Value {
         "ruleset": proposal.scan.ruleset,
         "findings": proposal.scan.findings,
         "release": proposal.release.as_ref().map(|release| json!({
-            "name": release.origin.name, "version": release.origin.version, "commit": release.origin.commit,
-            "digest": release.origin.digest,
+            "name": release.origin.name(), "version": release.origin.version(),
+            "commit": release.origin.commit().map(ToString::to_string), "digest": release.origin.digest().to_string(),
             "unresolved": release.unresolved.iter().map(SkillPath::as_str).collect::<Vec<_>>(),
         })),
         "decided": decided,

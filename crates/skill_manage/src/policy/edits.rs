@@ -1,5 +1,7 @@
 //! [`Policy::judge_edit`]: a check that an agent could have made an edit of a skill's folder through `skill_manage`.
 
+use std::cell::OnceCell;
+
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
 
@@ -27,8 +29,9 @@ impl Policy {
     pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> PolicyDecision {
         let files = diff::diff(edit.before, edit.after).files;
         let decide = |actions: &[Action], files: &[FileChange]| {
-            let states = (edit.before, edit.after);
-            self.decide(actor, &Proposed::new(edit.skill.as_str(), (actions, edit.origin), states, files, edit.verdict))
+            let HandEdit { skill, origin, before, after, verdict, .. } = *edit;
+            let (skill, privilege) = (skill.as_str(), OnceCell::new());
+            self.decide(actor, &Proposed { skill, actions, origin, before, after, files, verdict, privilege })
         };
         if edit.is_return {
             return decide(&[Action::Rollback], &files);

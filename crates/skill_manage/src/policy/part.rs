@@ -92,21 +92,11 @@ pub(crate) struct Proposed<'a> {
     pub files: &'a [FileChange],
     /// Verdict on new findings alone.
     pub verdict: Verdict,
-    privilege: OnceCell<Option<String>>,
+    /// Cache of [`Self::new_privilege`].
+    pub privilege: OnceCell<Option<String>>,
 }
 
-impl<'a> Proposed<'a> {
-    /// Describes a change of a skill from one state to another.
-    pub fn new(
-        skill: &'a str,
-        (actions, origin): (&'a [Action], Option<&'a Origin>),
-        (before, after): (&'a Bundle, &'a Bundle),
-        files: &'a [FileChange],
-        verdict: Verdict,
-    ) -> Self {
-        Self { skill, actions, origin, before, after, files, verdict, privilege: OnceCell::new() }
-    }
-
+impl Proposed<'_> {
     /// Returns a privilege that the scripts gain by the change. The result is cached.
     pub fn new_privilege(&self) -> Option<&str> {
         let find = || {

@@ -1,6 +1,6 @@
 //! Tests of every preset, actor, class of change and verdict, and of rules and layers.
 
-use library::{Actor, Origin};
+use library::{Actor, Origin, SourceDigest, SourceSkill};
 use skill::{Bundle, File, Limits, SkillName, SkillPath, diff};
 
 use super::*;
@@ -38,10 +38,19 @@ impl Case<'_> {
 
     fn decide(&self, policy: &Policy) -> PolicyDecision {
         let files = diff::diff(&self.before, &self.after).files;
-        let text = || "acme/a".to_owned();
-        let origin = Origin { kind: text(), source: text(), name: text(), version: None, commit: None, digest: text() };
-        let (what, states) = ((self.actions, self.installed.then_some(&origin)), (&self.before, &self.after));
-        let change = Proposed::new("a", what, states, &files, self.verdict);
+        let digest = SourceDigest::Foreign("unknown".to_owned());
+        let skill = SourceSkill { name: SkillName::parse("a").unwrap(), version: None, digest };
+        let origin = Origin::Folder { path: "/a".to_owned(), skill };
+        let change = Proposed {
+            skill: "a",
+            actions: self.actions,
+            origin: self.installed.then_some(&origin),
+            before: &self.before,
+            after: &self.after,
+            files: &files,
+            verdict: self.verdict,
+            privilege: OnceCell::new(),
+        };
         policy.decide(&self.actor, &change)
     }
 

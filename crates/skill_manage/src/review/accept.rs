@@ -4,6 +4,7 @@ use library::{
     Action, Event, HandEditMode, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
     Snapshot, Stamp, TrialTerms,
 };
+use skill::failure::{Hint, NextStep};
 use skill::{SkillName, diff};
 
 use super::{
@@ -111,12 +112,13 @@ fn accept_named(
         return Err(ReviewError::Unnamed { id: seen.id, is: seen.revision }.into());
     }
     target.revision = Some(seen.revision);
-    retry_stale(library, |library| attempt(library, (&target, accept.trial.as_ref()), context, stamp))
+    retry_stale(library, |library| attempt(library, &target, accept.trial.as_ref(), context, stamp))
 }
 
 fn attempt(
     library: &mut Library,
-    (target, trial): (&ProposalRef, Option<&TrialTerms>),
+    target: &ProposalRef,
+    trial: Option<&TrialTerms>,
     context: &Context<'_>,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
@@ -125,17 +127,17 @@ fn attempt(
     library.check_pinned(&proposal.skill, &proposal.actor)?;
     let snapshot = library.snapshot(&proposal.skill, stamp, HandEditMode::Commit)?;
     let rebased = rebase(library, &proposal, &snapshot)?;
-    check_head(target, &proposal, (&snapshot, &rebased))?;
+    check_head(target, &proposal, &snapshot, &rebased)?;
     if matches!(&rebased, Rebased::Clean(candidate) if !candidate.is_empty()) {
         check_free(&proposal.skill, &snapshot, context)?;
     }
     match rebased {
         Rebased::Stale(why, conflicts) => {
-            let hint = format!(
-                "compare both sides with `skillhub review diff {id} --onto-head`, then resolve the conflicts in a \
-                 terminal with `skillhub review edit {id}`, or run `skillhub review reject {id}`",
-                id = proposal.id
-            );
+            let id = proposal.id.to_string();
+            let hint = Hint::from("compare both sides with ")
+                .step(NextStep::DiffProposalOntoHead(id.clone()))
+                .text(format!(", then resolve the conflicts in a terminal with `skillhub review edit {id}`, or run "))
+                .step(NextStep::RejectProposal(id));
             put_aside(library, proposal, ProposalState::Stale, &why, stamp)?;
             Err(ManageError::MergeConflict { message: why, hint, conflicts })
         }
@@ -152,31 +154,17 @@ fn attempt(
                 other => other?,
             };
             let of_head = snapshot.base.as_ref().and_then(|base| base.origin.clone()).filter(|_| snapshot.exists());
-            let of_skill = if proposal.action == Action::Rollback { origin_of(library, &proposal)? } else { of_head };
-            let skill = proposal.skill.clone();
-            let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp, trial };
-            let change = Change {
-                skill: &skill,
-                action: proposal.action,
-                edits: &[],
-                origin: upstream.as_ref().map(|upstream| upstream.origin.clone()).or(of_skill),
-                checks_out_again: upstream.is_some(),
-                upstream,
-                snapshot,
-                candidate,
-                absorbed_into: proposal.absorbed_into.clone(),
-                hand_edit: None,
-                messages: vec![format!("{} accepted the proposal {}", stamp.actor, proposal.id)],
-                evidence: Vec::new(),
-                dry_run: false,
-                is_edit: true,
-                on_proposal: false,
-                accepted: Some(accepted),
+            let origin = match &upstream {
+                Some(upstream) => Some(upstream.origin.clone()),
+                None if proposal.action == Action::Rollback => origin_of(library, &proposal)?,
+                None => of_head,
             };
+            let accepted = Accepted { proposal: proposal.clone().closed(ProposalState::Accepted, stamp), stamp, trial };
+            let change = Change::accepting(&proposal.skill, snapshot, candidate, origin, upstream, accepted);
             let original = original_stamp(&proposal, stamp);
             let mut result = commit_or_hold(library, change, context, &original);
             if let Err(ManageError::ScanBlocked { message, hint, .. }) = &mut result {
-                *hint = way_past_the_scan(&proposal);
+                *hint = way_past_the_scan(&proposal).into();
                 put_aside(library, proposal, ProposalState::Quarantined, message, stamp)?;
             }
             result
@@ -186,11 +174,7 @@ fn attempt(
 
 /// Checks that the head is the one that was reviewed, which defaults to the base of the proposal. Content that the
 /// skill already has, and a proposal that no longer applies, are reported as such by the caller.
-fn check_head(
-    target: &ProposalRef,
-    proposal: &Proposal,
-    (now, rebased): (&Snapshot, &Rebased),
-) -> Result<(), ReviewError> {
+fn check_head(target: &ProposalRef, proposal: &Proposal, now: &Snapshot, rebased: &Rebased) -> Result<(), ReviewError> {
     let head = now.base.as_ref().map(|base| &base.id);
     let expected = target.head.clone().unwrap_or_else(|| ReviewedHead::of(proposal.base.as_ref()));
     let Rebased::Clean(candidate) = rebased else { return Ok(()) };

@@ -109,7 +109,7 @@ fn attempt(
     if let Some(first) = open.first() {
         return Err(ManageError::MergeConflict {
             message: format!("the proposal {} conflicts with the current {}: {first}", proposal.id, proposal.skill),
-            hint: format!("give the complete new file with --path {} --content FILE", first.path),
+            hint: format!("give the complete new file with --path {} --content FILE", first.path).into(),
             conflicts: open,
         });
     }
@@ -121,29 +121,13 @@ fn attempt(
     }
     let mut messages = vec![format!("{} edited the proposal {}", stamp.actor, proposal.id)];
     messages.extend(settled.iter().map(|conflict| format!("the given file resolves this conflict: {conflict}")));
-    let change = Change {
-        skill: &proposal.skill,
-        action: proposal.action,
-        edits: &[],
-        origin: None,
-        snapshot,
-        candidate: edited,
-        upstream: None,
-        absorbed_into: None,
-        hand_edit: None,
-        checks_out_again: false,
-        messages,
-        evidence: Vec::new(),
-        dry_run: false,
-        is_edit: true,
-        on_proposal: false,
-        accepted: None,
-    };
+    let mut change = Change::new(&proposal.skill, proposal.action, snapshot, edited);
+    change.messages = messages;
     let both = [&base, &change.snapshot.bundle];
     let release = release::after_edit(library, &proposal, both, &change.candidate, &request.replacements)?;
     let is_open = release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
     let judged = if is_open { unscanned(&change) } else { judge(library, &change)? };
-    let edited = amended(&proposal, &change, release, judged.scan(), (library.proposal_expiry(stamp.time), stamp));
+    let edited = amended(&proposal, &change, release, judged.scan(), library.proposal_expiry(stamp.time), stamp);
     let report = Report {
         status: Status::Proposed,
         proposal: Some(edited.id.to_string()),
@@ -160,7 +144,8 @@ fn amended(
     change: &Change<'_>,
     release: Option<ProposedRelease>,
     scan: scan::Report,
-    (expires, stamp): (Timestamp, &Stamp),
+    expires: Timestamp,
+    stamp: &Stamp,
 ) -> Proposal {
     let mut edited = Proposal {
         state: ProposalState::Pending,

@@ -5,7 +5,7 @@ use library::{ProposalId, ProposalState};
 use serde_json::{Value, json};
 use skill::{
     SkillName, SkillPath,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -138,39 +138,34 @@ impl Fails for ReviewError {
 }
 
 impl ReviewError {
-    fn hint(&self) -> String {
+    fn hint(&self) -> Hint {
+        let shown = |id: &ProposalId| NextStep::DiffProposal(id.to_string());
+        let rejected = |id: &ProposalId| NextStep::RejectProposal(id.to_string());
         match self {
-            Self::NotFound(_) => {
-                "list all proposals with `skillhub review list --all`; `skillhub log` shows how older ones ended"
-                    .to_owned()
+            Self::NotFound(_) => Hint::from("list all proposals with ")
+                .step(NextStep::ListAllProposals)
+                .text("; the log of the library shows how older ones ended"),
+            Self::AlreadyDecided { id, .. } => {
+                Hint::from("see how it was decided: ").step(NextStep::ShowProposal(id.to_string()))
             }
-            Self::AlreadyDecided { id, .. } => format!("see how it was decided: skillhub review show {id}"),
-            Self::Expired { id, .. } => {
-                format!("ask for a new proposal, or remove this one: skillhub review reject {id}")
-            }
-            Self::Amended { id, is, .. } | Self::Unnamed { id, is } => {
-                format!("review the current revision with `skillhub review diff {id}`, then decide on {id}@{is}")
-            }
-            Self::HeadMoved { now, .. } => {
-                format!(
-                    "review the current change with `skillhub review diff {} --onto-head`, then accept {now}",
-                    now.id
-                )
-            }
-            Self::Damaged { id, .. } => format!("remove it (its file is kept): skillhub review reject {id}"),
-            Self::Unresolved { id, skill, .. } => {
-                format!(
-                    "resolve each file in a terminal with `skillhub review edit {id}`, or with its flags --path and \
-                     --content; or take one side everywhere with `skillhub update {skill} --theirs` or `skillhub \
-                     update {skill} --ours`"
-                )
-            }
-            Self::NotEdited(id) => format!("see what it changes: skillhub review diff {id}"),
-            Self::NothingLeft(id) => {
-                format!("reject the proposal instead: skillhub review reject {id}")
-            }
+            Self::Expired { id, .. } => Hint::from("ask for a new proposal, or remove this one: ").step(rejected(id)),
+            Self::Amended { id, is, .. } | Self::Unnamed { id, is } => Hint::from("review the current revision with ")
+                .step(shown(id))
+                .text(format!(", then decide on {id}@{is}")),
+            Self::HeadMoved { now, .. } => Hint::from("review the current change with ")
+                .step(NextStep::DiffProposalOntoHead(now.id.to_string()))
+                .text(format!(", then accept {now}")),
+            Self::Damaged { id, .. } => Hint::from("remove it (its file is kept): ").step(rejected(id)),
+            Self::Unresolved { id, skill, .. } => format!(
+                "resolve each file in a terminal with `skillhub review edit {id}`, or with its flags --path and \
+                 --content; or take one side everywhere with `skillhub update {skill} --theirs` or `skillhub update \
+                 {skill} --ours`"
+            )
+            .into(),
+            Self::NotEdited(id) => Hint::from("see what it changes: ").step(shown(id)),
+            Self::NothingLeft(id) => Hint::from("reject the proposal instead: ").step(rejected(id)),
             Self::NotYours { .. } => {
-                "only a person can do this, in a terminal or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()
+                "only a person can do this, in a terminal or with a token in SKILLHUB_REVIEWER_TOKEN".into()
             }
         }
     }

@@ -10,6 +10,7 @@ use library::{
     Action, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
     Snapshot, Stamp,
 };
+use skill::failure::{Hint, NextStep};
 use skill::{Bundle, Edit, SkillName, edit};
 
 use super::{
@@ -35,7 +36,7 @@ pub(crate) fn commit_or_hold(
 ) -> Result<Report, ManageError> {
     match conclude(library, change, context, stamp)? {
         Conclusion::Done(report) => Ok(report),
-        Conclusion::Held(held) => hold(library, held, (context, stamp)),
+        Conclusion::Held(held) => hold(library, held, context, stamp),
         Conclusion::TakenBack(change, report) => close_reverted(library, &change, report, stamp),
     }
 }
@@ -44,7 +45,8 @@ pub(crate) fn commit_or_hold(
 pub(crate) fn hold(
     library: &mut Library,
     Held { change, judged, why }: Held<'_>,
-    (context, stamp): (&Context<'_>, &Stamp),
+    context: &Context<'_>,
+    stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let Some(own) = own_proposal(library, change.skill, stamp)? else {
         return propose(library, &change, judged, &why, stamp, None);
@@ -58,7 +60,7 @@ pub(crate) fn hold(
         return close_reverted(library, &change, judged.report, stamp);
     }
     let is_new = joined != on_head;
-    let change = Change { candidate: joined, ..change };
+    let change = change.with_candidate(joined);
     let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
         PolicyDecision::Hold(why) => why,
@@ -117,11 +119,10 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
     let joined = if change.edits.is_empty() { None } else { apply(library, change.edits, on_head).ok() };
     joined.ok_or_else(|| ManageError::MergeConflict {
         message: format!("the edit of {} conflicts with your open proposal {}", change.skill, own.id),
-        hint: format!(
-            "review the proposal with `skillhub review diff {id}` and edit its content, or withdraw it with `skillhub \
-             review reject {id}`",
-            id = own.id
-        ),
+        hint: Hint::from("review the proposal with ")
+            .step(NextStep::DiffProposal(own.id.to_string()))
+            .text(" and edit its content, or withdraw it with ")
+            .step(NextStep::RejectProposal(own.id.to_string())),
         conflicts: merged.conflicts,
     })
 }

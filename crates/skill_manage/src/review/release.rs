@@ -2,6 +2,7 @@
 //! includes.
 
 use library::{Library, Proposal, ProposedRelease, Snapshot, Upstream, changed_files};
+use skill::failure::{Hint, NextStep};
 use skill::{Bundle, File, SkillPath};
 
 use super::ReviewError;
@@ -42,7 +43,7 @@ pub(super) fn upstream(
         Err(blocked) => Err(ManageError::ScanBlocked {
             message: format!("the scanner blocks the release itself: {blocked}"),
             findings: blocked.into_report().findings,
-            hint: format!("reject the release: skillhub review reject {}", proposal.id),
+            hint: Hint::from("reject the release: ").step(NextStep::RejectProposal(proposal.id.to_string())),
         }),
     }
 }

@@ -37,7 +37,7 @@ fn waiver_releases_only_the_reviewed_content() {
     let id = place.proposed(write("scripts/new.sh", &script));
     unwaive(&place.library, &waiver.id, &ann(), Timestamp::now()).unwrap();
     let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
-    assert!(error.code() == "scan_blocked" && error.hint().unwrap().contains("waive s"), "{error}");
+    assert!(error.code() == "scan_blocked" && error.hint().unwrap().to_string().contains("waive s"), "{error}");
     assert_eq!(place.proposal(&id).state, ProposalState::Quarantined);
     waive_script(&place, &format!("{script}echo another\n"));
     assert_eq!(place.accept(&id).unwrap_err().code(), "scan_blocked", "a waiver of another content");
@@ -53,7 +53,7 @@ fn accept(script: &str, reason: &str) -> Result<Vec<StoredWaiver>, crate::WaiveE
     let files = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
     let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
     let (reviewer, now) = (ann(), Timestamp::now());
-    let waivers = waivers_for(&name("s"), &blocked, reason, (&reviewer, now), &skill::Limits::default())?;
+    let waivers = waivers_for(&name("s"), &blocked, reason, &reviewer, now, &skill::Limits::default())?;
     let scanned = scan::Waivers::new(waivers.iter().filter_map(|waiver| waiver.at(now)));
     let cleared = scan::waive(Err(blocked), &scanned).unwrap();
     assert!(cleared.report().findings.iter().any(|finding| finding.waived));
@@ -76,8 +76,8 @@ fn unfinished_scan_cannot_be_accepted() {
     let files: Vec<(&str, &str)> = floods.chain([("SKILL.md", md.as_str())]).collect();
     let files = bundle(&files);
     let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
-    let by = (&ann(), Timestamp::now());
-    let error = waivers_for(&name("s"), &blocked, "why", by, &skill::Limits::default()).unwrap_err();
+    let (ann, limits) = (ann(), skill::Limits::default());
+    let error = waivers_for(&name("s"), &blocked, "why", &ann, Timestamp::now(), &limits).unwrap_err();
     assert!(matches!(error, crate::WaiveError::NotWaivable(_)), "{error}");
     assert!(matches!(accept(&script_with(Verdict::Block), " ").unwrap_err(), crate::WaiveError::Reason(_)));
 }

@@ -72,7 +72,7 @@ fn builtin_skill_edit_suggests_a_copy() {
     place.elsewhere = vec![inbuilt("inbuilt"), inbuilt("s")];
     let error = place.refused(json!({"action": "patch", "name": "inbuilt", "find": "a", "replace": "b"}));
     assert_eq!(error.code(), "policy_denied");
-    assert!(error.hint().unwrap().contains("skillhub install skillhub/inbuilt"));
+    assert!(error.hint().unwrap().to_string().contains("skillhub install skillhub/inbuilt"));
     place.applied(patch("First.", "Of the library's own."));
     let theirs = ShadowedSkill { name: name("theirs"), scope: Scope::User, place: "the user's".into() };
     place.elsewhere = vec![theirs];
@@ -137,7 +137,7 @@ fn missing_text_suggests_nearest_line() {
     let error = place.refused(patch_in("scripts/run.sh", "echo too", "echo 2"));
     assert_eq!(error.code(), "no_match");
     assert_eq!(error.details()["matches"][0]["line"].as_u64(), Some(3));
-    assert!(error.hint().unwrap().contains("scripts/run.sh"), "the hint names the file");
+    assert!(error.hint().unwrap().to_string().contains("scripts/run.sh"), "the hint names the file");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn blocked_hand_edit_refuses_every_change() {
             let error = place.refused(request);
             assert_eq!(error.code(), "external_blocked");
             assert!(!error.details()[why].as_array().unwrap().is_empty(), "{}", error.details());
-            assert!(error.hint().unwrap().contains("skillhub rollback s head"));
+            assert!(error.hint().unwrap().to_string().contains("skillhub rollback s head"));
         }
         let error = place.undisturbed(|place| place.rollback(None).unwrap_err());
         assert_eq!(error.code(), "external_blocked", "only asked for by name is it put aside");

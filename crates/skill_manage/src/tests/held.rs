@@ -132,7 +132,7 @@ fn proposed_deletion_accepts_no_edits() {
         let id = place.manage_under(deletions_wait(), delete()).unwrap().proposal.unwrap();
         let error = place.refused(request);
         assert_eq!(error.code(), "merge_conflict", "{error}");
-        assert!(error.hint().unwrap().contains(&format!("reject {id}")));
+        assert!(error.hint().unwrap().to_string().contains(&format!("reject {id}")));
         assert_eq!(place.proposal(&id).revision, 1);
     }
 }

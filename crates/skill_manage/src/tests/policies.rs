@@ -17,7 +17,7 @@ fn pinned_skill_refuses_agents() {
         for request in [patch("1.", "2."), patch("not there", "x"), json!({"action": "delete", "name": "s"})] {
             let error = place.refused(request);
             assert_eq!(error.code(), "policy_denied", "{kind:?}");
-            assert!(error.hint().unwrap().contains("a person"));
+            assert!(error.hint().unwrap().to_string().contains("a person"));
         }
         assert_eq!(place.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "policy_denied");
     }

@@ -109,14 +109,9 @@ fn used_relaxation_is_reported() {
 #[test]
 fn installed_skill_keeps_origin_until_deletion() {
     let mut place = Fixture::new();
-    let origin = library::Origin {
-        kind: "folder".into(),
-        source: "elsewhere".into(),
-        name: "s".into(),
-        version: None,
-        commit: None,
-        digest: "sha256:0".into(),
-    };
+    let digest = library::SourceDigest::Foreign("unknown".into());
+    let skill = library::SourceSkill { name: name("s"), version: None, digest };
+    let origin = library::Origin::Folder { path: "elsewhere".into(), skill };
     let cleared = scan::clear(bundle(&[("SKILL.md", &skill_md("s", "# S\n"))]), scan::Baseline::None).unwrap();
     let content = library::Content::Cleared(cleared);
     let new = library::NewRevision::new(content, library::Action::Install, place.stamp());

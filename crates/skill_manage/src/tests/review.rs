@@ -280,7 +280,7 @@ fn amended_proposal_needs_its_revision() {
     place.held(patch("Second.", "2."));
     let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
     assert_eq!((error.code(), &error.details()["revision"]), ("stale_revision", &json!(2)));
-    assert!(error.hint().unwrap().contains(&format!("{id}@2")));
+    assert!(error.hint().unwrap().to_string().contains(&format!("{id}@2")));
     place.accept(&format!("{id}@2")).unwrap();
 }
 

@@ -79,12 +79,12 @@ impl<'a> Compared<'a> {
     }
 
     /// Renders new findings and capabilities, then every changed file.
-    pub fn shown(&self, bundles: (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
-        html! { (self.graver(judged)) (self.files(bundles)) }
+    pub fn shown(&self, old: &Bundle, new: &Bundle, before: &Judgement, after: &Judgement) -> Markup {
+        html! { (self.graver(before, after)) (self.files(old, new)) }
     }
 
     /// Renders every changed file.
-    pub fn files(&self, (old, new): (&Bundle, &Bundle)) -> Markup {
+    pub fn files(&self, old: &Bundle, new: &Bundle) -> Markup {
         let texts = self.texts;
         let all = changes(old, new);
         let shown: Vec<(usize, &Changed)> = all
@@ -110,7 +110,7 @@ impl<'a> Compared<'a> {
     }
 
     /// Renders the changes that matter more than lines: new findings and added capabilities.
-    fn graver(&self, (before, after): (&Judgement, &Judgement)) -> Markup {
+    fn graver(&self, before: &Judgement, after: &Judgement) -> Markup {
         let texts = self.texts;
         let known: HashSet<_> = before.report.findings.iter().map(|one| (&one.rule, &one.path, &one.excerpt)).collect();
         let new = after.report.findings.iter().filter(|one| !known.contains(&(&one.rule, &one.path, &one.excerpt)));

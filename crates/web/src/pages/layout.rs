@@ -74,8 +74,8 @@ pub fn page(reader: &Reader, frame: &Frame, title: &str, body: &Markup) -> Marku
     }
 }
 
-/// Renders a search form from `(action, label, hint)`. The large form is for pages about searching.
-pub fn search_field(texts: &Texts, (action, label, hint): (&str, &str, &str), words: &str, is_large: bool) -> Markup {
+/// Renders a search form. The large form is for pages about searching.
+pub fn search_field(texts: &Texts, action: &str, label: &str, hint: &str, words: &str, is_large: bool) -> Markup {
     html! {
         form.search.large[is_large] action=(action) role="search" {
             input type="search" name="q" value=(words) maxlength="500" aria-label=(label)

@@ -24,10 +24,12 @@ const FINDINGS: usize = 50;
 /// Renders a file with its name and size, its findings, and its text.
 /// `files` is the base address of the skill's files; `above` and `beside` are placed above and beside the name.
 pub fn listing(
-    (path, file): (&SkillPath, &File),
+    path: &SkillPath,
+    file: &File,
     found: &[Finding],
     files: &str,
-    (above, beside): (&Markup, &Markup),
+    above: &Markup,
+    beside: &Markup,
     texts: &Texts,
 ) -> Markup {
     let here: Vec<_> = found.iter().filter(|one| one.path == path.as_str()).collect();

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use library::{CommitId, Origin};
 use skill::Limits;
 
 use super::{Candidate, InstallError, Local, Source, one};
@@ -33,30 +34,28 @@ impl Source<'_> {
             let bundle = repository.read(&skill.folder, &Limits::default())?;
             let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
             let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
-            let place = Local { kind: "git", source: git.url(), local: git.transport() == "file" };
-            let mut candidate = self.candidate(&skill, &fallback, bundle, place, Some(repository.commit()))?;
             let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
-            candidate.requested = GitSpec { path, ..git.clone() }.to_string();
-            candidates.push(candidate);
+            let requested = GitSpec { path, ..git.clone() }.to_string();
+            let local = Local { requested, local: git.transport() == "file" };
+            let of = |skill| Origin::Git { url: git.url(), commit: repository.commit().parse().ok(), skill };
+            candidates.push(self.candidate(&skill, &fallback, bundle, local, of)?);
         }
         Ok(candidates)
     }
 
-    pub(super) fn of_locked_git(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
+    pub(super) fn of_locked_git(
+        &self,
+        locked: &LockedSkill,
+        commit: Option<&CommitId>,
+    ) -> Result<Candidate, InstallError> {
         if let Some(candidate) = self.of_cache(locked)? {
             return Ok(candidate);
         }
         let git: GitSpec = locked.requested.parse()?;
-        let commit = locked.commit.as_deref().filter(|id| is_commit_id(id)).ok_or_else(|| {
+        let commit = commit.ok_or_else(|| {
             let what = "the lock file has no commit for it".to_owned();
-            InstallError::LockDiffers { name: locked.name.clone(), what }
+            InstallError::LockDiffers { name: locked.name(), what }
         })?;
-        one(self.of_git(&git, Some(commit))?, locked)
+        one(self.of_git(&git, Some(commit.as_str()))?, locked)
     }
-}
-
-/// Returns whether the text is a full commit id. Everything else that git accepts in its place, such as a branch or a
-/// refspec, is rejected.
-fn is_commit_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,7 +1,11 @@
 //! Reading back committed revisions; finding revisions; state, events, owners and formats.
 
 use super::*;
-use crate::{events::EventStatus, lock::LockError, revision::Origin};
+use crate::{
+    events::EventStatus,
+    lock::LockError,
+    origin::{Origin, RegistryRelease},
+};
 
 #[test]
 fn revision_keeps_bytes_and_modes() {
@@ -120,14 +124,12 @@ fn captured_edit_cannot_become_head() {
 fn commit_metadata_reads_back() {
     let place = Fixture::new();
     let mut library = place.open();
-    let origin = Origin {
-        kind: "registry".into(),
-        source: "file:///r".into(),
-        name: "acme/pdf".into(),
-        version: Some("1.0.0".into()),
-        commit: None,
-        digest: "sha256:0".into(),
-    };
+    let origin = Origin::Registry(RegistryRelease {
+        registry: "file:///r".into(),
+        name: "acme/pdf".parse().unwrap(),
+        version: "1.0.0".parse().unwrap(),
+        digest: skill::Digest::of_bytes(b""),
+    });
     let stamp = Stamp { reason: Some("why\nnot".into()), run: Some("r".into()), thread: Some("t".into()), ..stamp() };
     let new =
         NewRevision::new(cleared(&bundle("pdf", "x", &[])), Action::Install, stamp).with_origin(Some(origin.clone()));

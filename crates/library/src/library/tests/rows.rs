@@ -1,7 +1,10 @@
 //! Listing long histories with and without the cache file.
 
 use super::*;
-use crate::revision::{Acceptance, Origin};
+use crate::{
+    origin::{Origin, SourceDigest, SourceSkill},
+    revision::Acceptance,
+};
 
 /// Number of revisions for which the cache file is written.
 const MANY: usize = 270;
@@ -19,13 +22,10 @@ fn revision(number: usize) -> NewRevision {
         8 if number + 1 < MANY => Content::Captured(scan::capture(files.clone())),
         _ => cleared(&files),
     };
-    let origin = number.is_multiple_of(6).then(|| Origin {
-        kind: "registry".into(),
-        source: "/r\"".into(),
-        name: "acme/pdf".into(),
-        version: number.is_multiple_of(4).then(|| "1.0.0".into()),
-        commit: None,
-        digest: files.digest().to_string(),
+    let origin = number.is_multiple_of(6).then(|| {
+        let version = number.is_multiple_of(4).then(|| "1.0.0".into());
+        let skill = SourceSkill { name: name("pdf"), version, digest: SourceDigest::Known(files.digest()) };
+        Origin::Folder { path: "/r\"".into(), skill }
     });
     let reviewer = Actor::new(ActorKind::Person, "bo");
     let edited_by = number.is_multiple_of(16).then(|| Actor::new(ActorKind::Person, "cy"));

@@ -31,7 +31,7 @@ pub(super) struct PackedHeads {
     heads: BTreeMap<SkillName, Oid>,
 }
 
-fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), StorageError> {
+fn readable(name: SkillName, id: Option<Oid>) -> Result<(SkillName, Oid), StorageError> {
     match id {
         Some(id) => Ok((name, id)),
         None => Err(StorageError::Damaged(format!("cannot read the head of {name}"))),
@@ -42,7 +42,7 @@ impl GitStorage {
     /// Reads a skill's head. A loose reference takes precedence over a packed one and is read first.
     pub(super) fn head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
         match read_optional(&self.dir, &format!("{HEADS}{skill}"))? {
-            Some(bytes) => readable((skill.clone(), loose_head(&bytes))).map(|(_, id)| Some(id)),
+            Some(bytes) => readable(skill.clone(), loose_head(&bytes)).map(|(_, id)| Some(id)),
             None => self.packed_head_of(skill),
         }
     }
@@ -66,7 +66,7 @@ impl GitStorage {
     /// Reads all heads, sorted. Loose references take precedence over packed ones and are read first, so that a
     /// reference packed concurrently is still found.
     pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
-        self.found_heads()?.into_iter().map(readable).collect()
+        self.found_heads()?.into_iter().map(|(name, id)| readable(name, id)).collect()
     }
 
     /// As [`GitStorage::all_heads`]; `None` stands for a head that cannot be read.
@@ -81,7 +81,7 @@ impl GitStorage {
 
     /// Reads the loose heads. An unreadable head is an error, so that a skill never disappears silently.
     pub(super) fn loose_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
-        self.loose_heads_found()?.into_iter().map(readable).collect()
+        self.loose_heads_found()?.into_iter().map(|(name, id)| readable(name, id)).collect()
     }
 
     fn loose_heads_found(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {

@@ -39,7 +39,7 @@ impl Outline {
     ///
     /// # Errors
     /// The text is not JSON, a value on the path is not an object, or a name on it is a duplicate key.
-    pub fn of(json: &str, (path, names): (&[&str], &[&str]), keys: &Keys) -> serde_json::Result<Self> {
+    pub fn of(json: &str, path: &[&str], names: &[&str], keys: &Keys) -> serde_json::Result<Self> {
         let (mut rest, mut has_holder, mut members) = (keys.0.build_hasher(), false, vec![None; names.len()]);
         let mut document = serde_json::Deserializer::from_str(json);
         let (rest_so_far, holder, found) = (&mut rest, &mut has_holder, &mut members);

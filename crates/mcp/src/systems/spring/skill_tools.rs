@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, Hint},
 };
 
 use crate::{
@@ -130,7 +130,7 @@ impl SkillTool {
         let output = call.place.tool_hosts()?.call(name, &input, &bounds).map_err(|fault| {
             let kind = class_of(fault.code);
             let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(fault.code) };
-            let failure = Failure { kind, code, hint: fault.hint };
+            let failure = Failure { kind, code, hint: fault.hint.map(Hint::from) };
             Refusal { message: fault.message, failure, details: Box::default(), question: None }
         })?;
         let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);

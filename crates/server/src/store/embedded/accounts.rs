@@ -119,7 +119,7 @@ impl People for SqliteAccounts {
         )?;
         let action = if is_admin { "new admin token" } else { "new token" };
         let subject = format!("token {} of {} for {}", token.id, token.account, token.scope.as_str());
-        note(&write, (by, &token.created_at), action, &subject, "")?;
+        note(&write, by, &token.created_at, action, &subject, "")?;
         write.commit()?;
         Ok((token, secret))
     }

@@ -132,7 +132,8 @@ impl Activity for SqliteActivity {
 
     fn report(
         &self,
-        (skill, version): (&str, &str),
+        skill: &str,
+        version: &str,
         reason: &str,
         account: &Owner,
         now: Timestamp,
@@ -159,7 +160,8 @@ impl Activity for SqliteActivity {
         &self,
         id: i64,
         decision: &str,
-        (account, reason): (&Owner, &str),
+        account: &Owner,
+        reason: &str,
         now: Timestamp,
     ) -> Result<Option<ReportOfRelease>, StoreError> {
         let mut writer = self.database.writer();
@@ -172,19 +174,20 @@ impl Activity for SqliteActivity {
         }
         let report = write.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?;
         let subject = format!("{} {}", report.skill, report.version);
-        note(&write, (account, &at), &format!("report {decision}"), &subject, reason)?;
+        note(&write, account, &at, &format!("report {decision}"), &subject, reason)?;
         write.commit()?;
         Ok(Some(report))
     }
 
     fn note(
         &self,
-        (account, now): (&Owner, Timestamp),
+        account: &Owner,
+        now: Timestamp,
         action: &str,
         subject: &str,
         reason: &str,
     ) -> Result<(), StoreError> {
-        Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
+        Ok(note(&self.database.writer(), account, &to_the_second(now), action, subject, reason)?)
     }
 
     fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError> {

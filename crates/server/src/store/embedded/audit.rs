@@ -5,7 +5,8 @@ use skill::Owner;
 /// Records a decision on a connection, so that it is part of a transaction.
 pub fn note(
     database: &rusqlite::Connection,
-    (account, at): (&Owner, &str),
+    account: &Owner,
+    at: &str,
     action: &str,
     subject: &str,
     reason: &str,

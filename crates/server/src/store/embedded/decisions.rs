@@ -23,7 +23,17 @@ use crate::{
 };
 
 /// Account and time of a decision.
-type By<'a> = (&'a Owner, Timestamp);
+#[derive(Clone, Copy)]
+struct By<'a> {
+    account: &'a Owner,
+    at: Timestamp,
+}
+
+impl By<'_> {
+    fn stamp(self) -> Stamp {
+        Stamp { by: self.account.to_string(), at: self.at }
+    }
+}
 
 impl IndexReleases {
     /// Sets a flag and returns the updated line.
@@ -34,10 +44,10 @@ impl IndexReleases {
         account: &Owner,
         now: Timestamp,
     ) -> Result<Entry, ApiError> {
-        let by = (account, now);
+        let by = By { account, at: now };
         match flag {
-            Flag::Yanked(reason) => self.yank(entry, (true, reason), by),
-            Flag::Unyanked => self.yank(entry, (false, None), by),
+            Flag::Yanked(reason) => self.yank(entry, true, reason, by),
+            Flag::Unyanked => self.yank(entry, false, None, by),
             Flag::Deprecated(advice) => self.deprecate(entry, Some(advice), by),
             Flag::Undeprecated => self.deprecate(entry, None, by),
             Flag::Quarantined(reason) => self.quarantine(entry, reason, by),
@@ -46,7 +56,7 @@ impl IndexReleases {
         }
     }
 
-    fn yank(&self, entry: &Entry, (yanked, reason): (bool, Option<&str>), by: By<'_>) -> Result<Entry, ApiError> {
+    fn yank(&self, entry: &Entry, yanked: bool, reason: Option<&str>, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked) {
             let why = format!("{skill} {version} is under quarantine: {}", held.reason);
@@ -54,26 +64,26 @@ impl IndexReleases {
                 .hint("ask an admin of the server to restore it first"));
         }
         let action = if yanked { "yank" } else { "unyank" };
-        self.flagged(entry, (action, reason.unwrap_or_default()), by, |index, stamp| {
-            index.set_yanked(&entry.name, &entry.version, (yanked, reason), stamp)
+        self.flagged(entry, action, reason.unwrap_or_default(), by, |index, stamp| {
+            index.set_yanked(&entry.name, &entry.version, yanked, reason, stamp)
         })
     }
 
     fn deprecate(&self, entry: &Entry, advice: Option<&Deprecation>, by: By<'_>) -> Result<Entry, ApiError> {
         let action = if advice.is_some() { "deprecate" } else { "undeprecate" };
         let reason = advice.map(|advice| advice.reason.as_str()).unwrap_or_default();
-        self.flagged(entry, (action, reason), by, |index, stamp| {
+        self.flagged(entry, action, reason, by, |index, stamp| {
             index.set_deprecated(&entry.name, &entry.version, advice, stamp)
         })
     }
 
     fn quarantine(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
-        let at = to_the_second(by.1);
+        let at = to_the_second(by.at);
         let held = Quarantined {
             skill: entry.name.to_string(),
             version: entry.version.to_string(),
             reason: reason.to_owned(),
-            account: by.0.to_string(),
+            account: by.account.to_string(),
             at: at.clone(),
             was_yanked: entry.yanked,
         };
@@ -111,7 +121,7 @@ impl IndexReleases {
             let named = copies.iter().filter_map(|copy| Some((copy.skill.parse().ok()?, copy.version.parse().ok()?)));
             self.set_held(named, None, by)?;
         }
-        self.quarantines.remove((&skill, &version), (by.0, reason), by.1)?;
+        self.quarantines.remove(&skill, &version, by.account, reason, by.at)?;
         Ok(restored)
     }
 
@@ -122,14 +132,14 @@ impl IndexReleases {
         let Some(WithheldReason::Held(_)) = self.barrier(entry)? else { return Err(none()) };
         let of = self.quarantines.of_content(&entry.digest)?.unwrap_or_default();
         // A release that bypassed the server has no row yet.
-        self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.1)), &entry.digest)?;
+        self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.at)), &entry.digest)?;
         self.set_held([release_of(entry)], None, by)?;
-        self.quarantines.release_hold((&skill, &version), (by.0, reason), by.1)?;
+        self.quarantines.release_hold(&skill, &version, by.account, reason, by.at)?;
         self.of_skill(&entry.name)?.into_iter().find(|one| one.version == entry.version).ok_or_else(none)
     }
 
     fn withdraw(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
-        let gone = self.flagged(entry, ("withdraw", reason), by, |index, stamp| {
+        let gone = self.flagged(entry, "withdraw", reason, by, |index, stamp| {
             index.withdraw(&entry.name, &entry.version, reason, stamp)
         })?;
         self.blobs.evict(&entry.digest);
@@ -142,13 +152,14 @@ impl IndexReleases {
     fn flagged(
         &self,
         entry: &Entry,
-        (action, reason): (&str, &str),
-        (account, at): By<'_>,
+        action: &str,
+        reason: &str,
+        by: By<'_>,
         set: impl FnOnce(&Index, &Stamp) -> Result<Entry, FlagError>,
     ) -> Result<Entry, ApiError> {
-        let stamp = Stamp { by: account.to_string(), at };
+        let stamp = by.stamp();
         let changed = self.change(|index| set(index, &stamp).map_err(|error| ApiError::of(&error)))?;
-        self.note((account, at), action, &format!("{} {}", entry.name, entry.version), reason)?;
+        self.note(by.account, by.at, action, &format!("{} {}", entry.name, entry.version), reason)?;
         Ok(changed)
     }
 
@@ -156,13 +167,13 @@ impl IndexReleases {
         &self,
         releases: impl IntoIterator<Item = (QualifiedName, Version)>,
         reason: Option<&str>,
-        (account, at): By<'_>,
+        by: By<'_>,
     ) -> Result<(), ApiError> {
         let releases: Vec<_> = releases.into_iter().collect();
         if releases.is_empty() {
             return Ok(());
         }
-        let stamp = Stamp { by: account.to_string(), at };
+        let stamp = by.stamp();
         self.change(|index| index.set_held(&releases, reason, &stamp).map_err(|error| ApiError::of(&error)))
     }
 
@@ -171,9 +182,9 @@ impl IndexReleases {
         entry: &Entry,
         reason: Option<&str>,
         yanked: bool,
-        (account, at): By<'_>,
+        by: By<'_>,
     ) -> Result<Entry, ApiError> {
-        let stamp = Stamp { by: account.to_string(), at };
+        let stamp = by.stamp();
         self.change(|index| {
             let set = index.set_quarantined(&entry.name, &entry.version, reason, yanked, &stamp);
             set.map_err(|error| ApiError::of(&error))

@@ -82,15 +82,17 @@ impl SqliteQuarantines {
     /// [`DatabaseError`]
     pub fn remove(
         &self,
-        (skill, version): (&str, &str),
-        (account, reason): (&Owner, &str),
+        skill: &str,
+        version: &str,
+        account: &Owner,
+        reason: &str,
         now: Timestamp,
     ) -> Result<(), DatabaseError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
         write.execute("delete from copies where digest not in (select digest from quarantine)", [])?;
-        note(&write, (account, &to_the_second(now)), "restore", &format!("{skill} {version}"), reason)?;
+        note(&write, account, &to_the_second(now), "restore", &format!("{skill} {version}"), reason)?;
         write.commit()?;
         self.note_change();
         Ok(())
@@ -219,8 +221,10 @@ impl SqliteQuarantines {
     /// [`DatabaseError`]
     pub fn release_hold(
         &self,
-        (skill, version): (&str, &str),
-        (account, reason): (&Owner, &str),
+        skill: &str,
+        version: &str,
+        account: &Owner,
+        reason: &str,
         now: Timestamp,
     ) -> Result<(), DatabaseError> {
         let mut writer = self.database.writer();
@@ -228,7 +232,7 @@ impl SqliteQuarantines {
         let (at, subject) = (to_the_second(now), format!("{skill} {version}"));
         let sql = "update copies set decided_by = ?3, decided_at = ?4 where skill = ?1 and version = ?2";
         write.execute(sql, [skill, version, account.as_str(), &at])?;
-        note(&write, (account, &at), "release", &subject, reason)?;
+        note(&write, account, &at, "release", &subject, reason)?;
         write.commit()?;
         self.note_change();
         Ok(())

@@ -1,0 +1,113 @@
+//! [`tool_call`] and [`request`]: the operations that hints suggest, for clients of the MCP server and of the gateway.
+
+use serde_json::{Value, json};
+use skill::{failure::NextStep, uri};
+
+/// Returns the call of a tool of the MCP server.
+#[must_use]
+pub fn tool_call(step: &NextStep) -> String {
+    let call = |tool: &str, arguments: Value| format!("{tool} {arguments}");
+    match step {
+        NextStep::ListSkills => call("skill_status", json!({})),
+        NextStep::ShowSkill(name) => call("read_skill", json!({"name": name})),
+        NextStep::ShowFile(name, path) => call("read_skill_file", json!({"name": name, "path": path})),
+        NextStep::ShowStatus(name) => call("skill_status", json!({"name": name})),
+        NextStep::ShowHistory(name) => call("skill_history", json!({"name": name})),
+        NextStep::ShowDiff(name) => call("skill_diff", json!({"name": name})),
+        NextStep::Restore(name, revision) => call("skill_rollback", json!({"name": name, "revision": revision})),
+        NextStep::Delete(name) => call("skill_manage", json!({"action": "delete", "name": name})),
+        NextStep::Enable(name) => call("enable_skill", json!({"name": name})),
+        NextStep::ShowRequests => "the input schema of skill_manage".to_owned(),
+        NextStep::ListProposals => call("skill_review_list", json!({})),
+        NextStep::ListAllProposals => call("skill_review_list", json!({"all": true})),
+        NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => call("skill_review_show", json!({"id": id})),
+        NextStep::DiffProposalOntoHead(id) => call("skill_review_show", json!({"id": id, "onto_head": true})),
+        NextStep::RejectProposal(_) | NextStep::ShowPolicy | NextStep::ExplainRule(_) => of_shell(step),
+        NextStep::ListTools => call("skills_codegen_status", json!({})),
+        NextStep::CompileTool(name) => call("skills_codegen", json!({"names": [name]})),
+        NextStep::RemoveTool(name) => call("skills_codegen_remove", json!({"names": [name]})),
+    }
+}
+
+/// Returns the request to the gateway.
+#[must_use]
+pub fn request(step: &NextStep) -> String {
+    let of_skill = |name: &str, rest: &str| format!("/api/skills/custom/{}{rest}", uri::component(name));
+    match step {
+        NextStep::ListSkills => "GET /api/skills".to_owned(),
+        NextStep::ShowSkill(name) => format!("GET {}", of_skill(name, "")),
+        NextStep::ShowFile(name, path) => {
+            format!("GET /skills/{}/files/now/{}", uri::component(name), uri::path(path))
+        }
+        NextStep::ShowStatus(name) => format!("GET /api/skills/{}", uri::component(name)),
+        NextStep::ShowHistory(name) => format!("GET {}", of_skill(name, "/history")),
+        NextStep::ShowDiff(name) => format!("GET {}", of_skill(name, "/diff")),
+        NextStep::Restore(name, revision) => {
+            format!("POST {} {}", of_skill(name, "/rollback"), json!({"revision": revision}))
+        }
+        NextStep::Delete(name) => format!("DELETE {}", of_skill(name, "")),
+        NextStep::Enable(name) => format!("PUT /api/skills/{} {}", uri::component(name), json!({"enabled": true})),
+        NextStep::ShowRequests => "docs/guides/gateway.md".to_owned(),
+        NextStep::ListProposals => "GET /api/proposals".to_owned(),
+        NextStep::ListAllProposals => "GET /api/proposals?all=true".to_owned(),
+        NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => format!("GET /api/proposals/{id}"),
+        NextStep::DiffProposalOntoHead(id) => format!("GET /api/proposals/{id}?onto_head=true"),
+        NextStep::RejectProposal(id) => format!("POST /api/proposals/{id}/reject"),
+        NextStep::ShowPolicy | NextStep::ExplainRule(_) => of_shell(step),
+        NextStep::ListTools => "GET /api/skills.codegen.status".to_owned(),
+        NextStep::CompileTool(name) => format!("POST /api/skills.codegen {}", json!({"names": [name]})),
+        NextStep::RemoveTool(name) => format!("POST /api/skills.codegen.remove {}", json!({"names": [name]})),
+    }
+}
+
+/// Returns the command of an operation that only the command line has.
+fn of_shell(step: &NextStep) -> String {
+    format!("{} (at the command line)", step.command())
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::decisions::{Channel, Operation};
+
+    use super::*;
+
+    fn steps() -> Vec<NextStep> {
+        let name = || "pdf".to_owned();
+        vec![
+            NextStep::ListSkills,
+            NextStep::ShowSkill(name()),
+            NextStep::ShowFile(name(), "scripts/a b.sh".to_owned()),
+            NextStep::ShowStatus(name()),
+            NextStep::ShowHistory(name()),
+            NextStep::ShowDiff(name()),
+            NextStep::Restore(name(), "head".to_owned()),
+            NextStep::Delete(name()),
+            NextStep::Enable(name()),
+            NextStep::ListProposals,
+            NextStep::ListAllProposals,
+            NextStep::ShowProposal(name()),
+            NextStep::DiffProposal(name()),
+            NextStep::DiffProposalOntoHead(name()),
+            NextStep::ListTools,
+            NextStep::CompileTool(name()),
+            NextStep::RemoveTool(name()),
+        ]
+    }
+
+    #[test]
+    fn every_step_names_an_operation() {
+        for step in steps() {
+            let call = tool_call(&step);
+            let (tool, arguments) = call.split_once(' ').unwrap();
+            assert!(Operation::find(Channel::Mcp, tool).is_some(), "{call}");
+            assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object(), "{call}");
+            let request = request(&step);
+            let (line, _) = request.split_once(" {").unwrap_or((&request, ""));
+            assert!(line.split_once(' ').unwrap().1.starts_with('/'), "{request}");
+            assert!(step.command().starts_with("skillhub "));
+        }
+        let file = NextStep::ShowFile("pdf".to_owned(), "scripts/a b.sh".to_owned());
+        assert_eq!(request(&file), "GET /skills/pdf/files/now/scripts/a%20b.sh");
+        assert_eq!(file.command(), "skillhub show pdf 'scripts/a b.sh'");
+    }
+}

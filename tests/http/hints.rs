@@ -1,0 +1,41 @@
+//! Hints of the gateway name its own requests.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::gateway::{Gateway, TOKEN, text};
+use crate::support::Sandbox;
+
+/// Asserts that a request is refused and that its hint names another request.
+#[track_caller]
+fn names(gateway: &Gateway, line: &str, body: &Value, code: &str, request: &str) {
+    let (status, document) = gateway.ask(line, body);
+    let error = &document["error"];
+    let hint = error["hint"].as_str().unwrap_or_default();
+    assert!(status >= 400 && error["code"] == code, "{line}: {document:#}");
+    assert!(hint.contains(&format!("`{request}`")) && !hint.contains("skillhub "), "{line}: {document:#}");
+}
+
+#[test]
+fn refusal_names_the_next_request() {
+    let sandbox = Sandbox::new();
+    let create = ["manage", "create", "demo", "--content", "-", "--json"];
+    sandbox.run_with(&create, text("demo", "Shows things.").as_bytes()).done();
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let demo = "/api/skills/custom/demo";
+    let stale = json!({"content": text("demo", "Other."), "expected_revision": "7"});
+    names(&gateway, &format!("PUT {demo}"), &stale, "stale_revision", &format!("GET {demo}/diff"));
+    let unknown = json!({"revision": "9"});
+    names(&gateway, &format!("POST {demo}/rollback"), &unknown, "not_found", &format!("GET {demo}/history"));
+    let nothing = Value::Null;
+    names(&gateway, "GET /api/skills/none", &nothing, "not_found", "GET /api/skills");
+    names(&gateway, "GET /api/proposals/aaaaaa", &nothing, "not_found", "GET /api/proposals?all=true");
+    let tools = json!({"names": ["demo"]});
+    let listed = "GET /api/skills.codegen.status";
+    names(&gateway, "POST /api/skills.codegen.remove", &tools, "not_found", listed);
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), "no frontmatter").unwrap();
+    let edit = json!({"content": text("demo", "Other.")});
+    let restore = format!("POST {demo}/rollback {}", json!({"revision": "head"}));
+    names(&gateway, &format!("PUT {demo}"), &edit, "external_blocked", &restore);
+}
