@@ -329,7 +329,7 @@ impl<'p> Analysis<'p> {
                 let base = self.eval(base);
                 let is_long = base.text.as_ref().is_some_and(|text| text.len() >= fold::HIDDEN);
                 let value = base.with_text(|text| text.chars().rev().collect());
-                if is_long { value.or(&Value::of(Kind::Decoded, "a text that is written backwards")) } else { value }
+                if is_long { value.or(&Value::of(Kind::Decoded, "reversed text")) } else { value }
             }
             Expr::Call(call) => self.call(call),
         }

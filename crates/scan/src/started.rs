@@ -44,7 +44,7 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
                 continue;
             }
             if let Some(what) = sends(script, finder) {
-                let message = format!("{}: it starts {}; there, {what}", AGENT_HOOK_NETWORK.message, script.path);
+                let message = format!("{}: it starts {}, which {what}", AGENT_HOOK_NETWORK.message, script.path);
                 let shown = settings.line(line).trim();
                 finder.add_told(&AGENT_HOOK_NETWORK, AGENT_HOOK_NETWORK.evidence, settings, line, shown, message);
             }

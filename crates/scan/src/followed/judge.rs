@@ -31,11 +31,11 @@ impl Judgement {
             return None;
         }
         Some(if self.rule.id == rules::FLOW_DOWNLOAD_RUN.id {
-            "it is built out of a repository at a well-known forge"
+            "it is built from a repository on a well-known forge"
         } else if self.rule.id == rules::FLOW_KEY_TO_STRANGER.id {
-            "the skill names the host, the host is not known, or the key only logs in there"
+            "the skill names the host, the host is unknown, or the key only authenticates there"
         } else {
-            "the skill says that it does so, or another rule judges what is written"
+            "the skill declares this write, or another rule checks its content"
         })
     }
 }
@@ -100,11 +100,9 @@ fn run(flow: &Flow) -> Option<Judgement> {
     let remote = remotes.clone().find(|taint| !taint.what.starts_with(CLONED)).or_else(|| remotes.next());
     let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
     let (rule, why) = match (remote, decoded) {
-        (Some(taint), _) if taint.what.is_empty() => {
-            (&rules::FLOW_DOWNLOAD_RUN, "what comes from the network".to_owned())
-        }
-        (Some(taint), _) => (&rules::FLOW_DOWNLOAD_RUN, format!("what comes from {}", shown(&taint.what))),
-        (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("the result of {}", taint.what)),
+        (Some(taint), _) if taint.what.is_empty() => (&rules::FLOW_DOWNLOAD_RUN, "from the network".to_owned()),
+        (Some(taint), _) => (&rules::FLOW_DOWNLOAD_RUN, format!("from {}", shown(&taint.what))),
+        (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("from {}", taint.what)),
         (None, None) => return None,
     };
     // Benign skills often build tools from their repositories.
@@ -118,18 +116,18 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     if is_near(&host) || is_own_host(&host) {
         return None;
     }
-    let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
+    let to = if host.is_empty() { "an unknown host".to_owned() } else { host.clone() };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
     let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
     let is_own =
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
-        let why = format!("what {} holds goes to {to}", taint.what);
+        let why = format!("data from {} is sent to {to}", taint.what);
         return Some(Judgement { rule: &rules::FLOW_SECRET_SENT, evidence: rules::FLOW_SECRET_SENT.evidence, why });
     }
     if let Some(taint) = of(Kind::Environment) {
-        let why = format!("all of the environment ({}) goes to {to}", taint.what);
+        let why = format!("all environment variables ({}) are sent to {to}", taint.what);
         return Some(Judgement {
             rule: &rules::FLOW_ENVIRONMENT_SENT,
             evidence: rules::FLOW_ENVIRONMENT_SENT.evidence,
@@ -144,20 +142,20 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let is_declared = purpose.names(&host);
     let is_told = |taint: &Taint| taint.what == PACKED && purpose.hands_over();
     if let Some(taint) = of(Kind::Project).filter(|taint| !is_declared && !host.is_empty() && !is_told(taint)) {
-        let why = format!("what {} gives goes to {to}", taint.what);
+        let why = format!("data from {} is sent to {to}", taint.what);
         return Some(Judgement { rule: &rules::FLOW_PROJECT_SENT, evidence: rules::FLOW_PROJECT_SENT.evidence, why });
     }
     let body = strangers(&flow.taints, is_given_away);
     if !body.is_empty() {
         let rule = &rules::FLOW_KEY_TO_STRANGER;
         let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
-        return Some(Judgement { rule, evidence, why: format!("{} goes to {to}", body.join(", ")) });
+        return Some(Judgement { rule, evidence, why: format!("{} is sent to {to}", body.join(", ")) });
     }
     let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
         evidence: Evidence::Strong,
-        why: format!("{} logs in at {to}", keys.join(", ")),
+        why: format!("{} is used to log in at {to}", keys.join(", ")),
     })
 }
 
