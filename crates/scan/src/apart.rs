@@ -46,7 +46,7 @@ fn together(files: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchErro
         let line = file.line_at(offset);
         let evidence = role::evidence(hit.rule, file, line, offset);
         if evidence >= Evidence::Strong && !finder.knows(hit.rule, evidence, file.path, line) {
-            let message = format!("{}, over several files", hit.rule.message);
+            let message = format!("{} (spread over several files)", hit.rule.message);
             finder.add_told(hit.rule, evidence, file, line, file.line(line).trim(), message);
         }
     }

@@ -139,7 +139,7 @@ impl Finder {
     pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
         let (line, start) = place_of(hit, copy);
         if !self.places.contains(&(hit.rule.id, line)) {
-            let message = format!("{}, once names and texts put together are written out", hit.rule.message);
+            let message = format!("{} (after resolving variables and joined strings)", hit.rule.message);
             self.add_at(hit, copy, line, start, message);
         }
     }
@@ -166,10 +166,12 @@ impl Finder {
             return;
         }
         let ((evidence, why), how) = match shadow.hidden.contains(&line) {
-            true => ((role::evidence_in(hit.rule, source, line), None), "hidden by look-alike or invisible characters"),
-            false => (role::weigh(hit.rule, &shadow.source, line, start), "between marks or gaps"),
+            true => {
+                ((role::evidence_in(hit.rule, source, line), None), "disguised by look-alike or invisible characters")
+            }
+            false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
-        let message = format!("{}, {how}", hit.rule.message);
+        let message = format!("{} ({how})", hit.rule.message);
         let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
             signal.why = why;
@@ -220,7 +222,7 @@ impl Finder {
                 self.add_file(&rules::SCAN_BUDGET, rules::SCAN_BUDGET.evidence, source.path);
             }
             SearchError::Broken(rule, error) => {
-                self.signals.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
+                self.signals.push(failure(source.path, &format!("rule {rule} failed: {error}")));
             }
         }
     }

@@ -68,7 +68,7 @@ impl Opened {
     pub fn place(&self, signal: &mut Signal) {
         let Some(archive) = self.archives.get(&signal.path) else { return };
         let member = signal.path.strip_prefix(archive.as_str()).unwrap_or_default().trim_start_matches('/');
-        signal.message = format!("{}; it is in {member}, line {}", signal.message, signal.line);
+        signal.message = format!("{} (in {member}, line {})", signal.message, signal.line);
         (signal.line, signal.excerpt.column) = (1, 0);
         signal.path.clone_from(archive);
     }
@@ -83,7 +83,7 @@ impl Opened {
         room: &mut u64,
     ) -> Result<(), Unread> {
         if depth == 0 {
-            let reason = format!("{at} is an archive {DEPTH} archives deep");
+            let reason = format!("{at} is nested {DEPTH} archives deep");
             return Err(Unread { rule: &rules::NESTED_ARCHIVE, reason });
         }
         let (members, problem) = if is_zip(&file.bytes) {
@@ -133,7 +133,7 @@ impl Opened {
         let mut tape = tape::members(at.as_str(), bytes, room);
         let most = MEMBERS.saturating_sub(self.files.len());
         if tape.files.len() > most {
-            tape.problem = Some(format!("it holds more than the limit of {MEMBERS} files"));
+            tape.problem = Some(format!("it exceeds the limit of {MEMBERS} files"));
         }
         let file = |member: tape::Member| {
             let name = member.name.trim_start_matches("./").to_owned();
@@ -190,7 +190,7 @@ mod tests {
             let gravest = found.iter().max_by_key(|one| one.severity).unwrap();
             assert!(gravest.severity >= crate::Severity::High, "{found:?}");
             assert_eq!(gravest.path, path);
-            assert!(gravest.message.ends_with("it is in a/run.sh, line 2"), "{}", gravest.message);
+            assert!(gravest.message.ends_with("(in a/run.sh, line 2)"), "{}", gravest.message);
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     fn archives_in_archives_are_opened() {
         let inner = zipped(&[("run.sh", ATTACK)]);
         let outer = found("assets/a.zip", zipped(&[("embedded/sheet.xlsx", &inner)]));
-        assert!(outer.iter().any(|one| one.message.contains("it is in embedded/sheet.xlsx/run.sh")), "{outer:?}");
+        assert!(outer.iter().any(|one| one.message.contains("(in embedded/sheet.xlsx/run.sh")), "{outer:?}");
     }
 
     #[test]
@@ -302,14 +302,14 @@ mod tests {
             (xz(&vec![b'\n'; 17 << 20]), "limit"),
             (cut(&xz(&whole), 40), ""),
             ([xz(&whole), b"rest".to_vec()].concat(), "after stream"),
-            (empty_blocks(), "too many blocks"),
+            (empty_blocks(), "too many compressed blocks"),
             (cut(&gzipped(&whole), 40), ""),
-            (cut(&whole, 530), "cut off"),
+            (cut(&whole, 530), "truncated"),
             (taped(&[("a", b'2', b"")]), "link"),
             (taped(&[("../../a.sh", b'0', b"x")]), ""),
             (taped(&[("/etc/a.sh", b'0', b"x")]), ""),
             (taped(&many), "4096 files"),
-            ([whole.clone(), b"x".to_vec()].concat(), "behind its end"),
+            ([whole.clone(), b"x".to_vec()].concat(), "after its end"),
         ] {
             let found = found("assets/a.bin", bytes);
             let closed = found.iter().find(|one| one.rule == "nested-archive").unwrap();

@@ -181,7 +181,7 @@ fn guarded(work: impl FnOnce(&Cell<String>) -> Vec<Signal>) -> Vec<Signal> {
     let at = Cell::new("SKILL.md".to_owned());
     let fault = |_| {
         let path = at.take();
-        vec![failure(&path, &format!("the scanner stopped on a fault of its own at {path}"))]
+        vec![failure(&path, &format!("the scanner failed on an internal error at {path}"))]
     };
     catch_unwind(AssertUnwindSafe(|| work(&at))).unwrap_or_else(fault)
 }

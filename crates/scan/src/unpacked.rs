@@ -43,7 +43,7 @@ struct Input<'a> {
 
 impl Read for Input<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        self.reads = self.reads.checked_sub(1).ok_or_else(|| io::Error::other("it is packed in too many blocks"))?;
+        self.reads = self.reads.checked_sub(1).ok_or_else(|| io::Error::other("it has too many compressed blocks"))?;
         self.rest.read(to)
     }
 }

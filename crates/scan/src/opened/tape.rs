@@ -33,7 +33,7 @@ pub(super) fn members(name: &str, bytes: &[u8], most: u64) -> Tape {
     let result = stream.take(most + 1).read_to_end(&mut inflated);
     let problem = match result {
         Err(error) => Some(error.to_string()),
-        Ok(_) if inflated.len() as u64 > most => Some(format!("it holds more than the limit of {most} bytes")),
+        Ok(_) if inflated.len() as u64 > most => Some(format!("it exceeds the limit of {most} bytes")),
         Ok(_) => None,
     };
     let mut tape = match is_tar(&inflated) {
@@ -60,7 +60,7 @@ fn read(bytes: &[u8]) -> Tape {
     let (mut tape, mut rest, mut long_name) = (Tape::default(), bytes, None);
     while let Some(header) = rest.get(..BLOCK).filter(|header| header.iter().any(|byte| *byte != 0)) {
         let Some(body) = size(header).and_then(|size| rest.get(BLOCK..size.checked_add(BLOCK)?)) else {
-            tape.problem = Some("it is cut off or damaged".to_owned());
+            tape.problem = Some("it is truncated or damaged".to_owned());
             return tape;
         };
         match header.get(156) {
@@ -74,13 +74,13 @@ fn read(bytes: &[u8]) -> Tape {
             Some(b'5' | b'g') => long_name = None,
             _ => {
                 let name = long_name.take().unwrap_or_else(|| name(header));
-                tape.problem = Some(format!("{name:?} in it is a link or a device"));
+                tape.problem = Some(format!("its entry {name:?} is a link or a device"));
             }
         }
         rest = rest.get(BLOCK + body.len().next_multiple_of(BLOCK)..).unwrap_or_default();
     }
     if rest.iter().any(|byte| *byte != 0) {
-        tape.problem = Some("it has bytes behind its end".to_owned());
+        tape.problem = Some("it has data after its end".to_owned());
     }
     tape
 }
