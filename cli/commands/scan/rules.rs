@@ -56,8 +56,8 @@ fn scope_words(scope: Scope) -> &'static str {
 /// Describes the contexts that lower the severity of a match.
 fn role_words(role: Role) -> &'static str {
     match role {
-        Role::Fact => "in reference examples that nobody is told to run",
-        Role::Command => "where the sentence forbids it or calls it bad, and in lessons about attacks",
+        Role::Fact => "in reference examples that no text says to run",
+        Role::Command => "where the sentence forbids it or warns against it, and in lessons about attacks",
         Role::Test => "in texts about security tests, and as one of several texts in a list",
         Role::Speech => "where it is quoted or forbidden, and in passages about attacks",
         Role::Planted => "where it is quoted or shown in a block, and in passages about attacks",

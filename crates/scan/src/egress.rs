@@ -104,10 +104,10 @@ fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, 
 }
 
 /// Reason for the lower weight of a host whose owner is named in a text of the skill.
-const NAMED: &str = "a text of the skill has the name of its owner";
+const NAMED: &str = "the skill's text names the host's owner";
 
 /// Reason for the lower weight of an address whose owner the description names.
-pub(crate) const TOLD: &str = "the description says whose address it is";
+pub(crate) const TOLD: &str = "the description names the owner of the address";
 
 /// Concatenates all texts that people and agents read in a skill. The closure extracts the part of each, in lower case.
 fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {

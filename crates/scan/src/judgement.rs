@@ -63,7 +63,7 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
 fn joined_by(signal: &Signal, rules: &BTreeSet<&'static str>) -> String {
     let others: Vec<&str> = rules.iter().copied().filter(|rule| *rule != signal.rule.id).take(NAMED).collect();
     let more = if rules.len() > NAMED + 1 { " and more" } else { "" };
-    format!("{}{more} found something in this file too, and such signs count together", others.join(", "))
+    format!("{}{more} also matched in this file, and such matches add up", others.join(", "))
 }
 
 /// Returns the files in which at least `together` different rules fired with the given evidence, with those rules.

@@ -82,11 +82,11 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
 }
 
 /// Reason for evidence below the rule's own.
-const LESS: &str = "its words alone are a guess, or the text forbids it, tells of it or asks the user first";
+const LESS: &str = "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first";
 
 /// Reason for evidence above the rule's own.
 const MORE: &str =
-    "it is worded as an attack, and orders its reader to act, or names a secret, an agent's file or a host";
+    "its wording resembles an attack, and it instructs the reader or names a secret, an agent's file or a host";
 
 /// Returns a rule that fires with its full evidence in a text found inside another one, such as decoded text.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {

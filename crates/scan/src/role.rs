@@ -33,7 +33,7 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let why = match is_here {
         false => Some(outside(rule.scope)),
-        true if source.is_test_data && is_about_instructions(rule) => Some("it is data of the skill's own tests"),
+        true if source.is_test_data && is_about_instructions(rule) => Some("it is test data of the skill"),
         true => talk(rule, source, line, offset),
     };
     (if why.is_none() { rule.evidence } else { rule.elsewhere() }, why)
@@ -42,7 +42,7 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
 /// Returns the reason for a match outside its rule's scope.
 fn outside(scope: Scope) -> &'static str {
     match scope {
-        Scope::Any => "it is elsewhere",
+        Scope::Any => "it is outside the rule's scope",
         Scope::Script => "it is not in a script",
         Scope::Code => "it is in prose, not in a script or a code block",
         Scope::Machine => "it is in prose, which no program reads",
@@ -51,10 +51,10 @@ fn outside(scope: Scope) -> &'static str {
 }
 
 const SHOWN: &str = "it is shown as an example";
-pub(crate) const LESSON: &str = "the text around it is about attacks";
-const FORBIDDEN: &str = "its sentence forbids it or calls it bad";
+pub(crate) const LESSON: &str = "the surrounding text describes attacks";
+const FORBIDDEN: &str = "its sentence forbids it or warns against it";
 const QUOTED: &str = "it is quoted";
-const TESTED: &str = "it is part of a text or a list for tests of security";
+const TESTED: &str = "it is part of a text or list of security tests";
 
 /// Returns whether a rule is about instructions to an agent. Test data never instructs an agent.
 fn is_about_instructions(rule: &Rule) -> bool {

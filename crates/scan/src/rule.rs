@@ -23,7 +23,7 @@ pub struct Rule {
     pub evidence: Evidence,
     /// Scope in which a match has the full evidence.
     pub scope: Scope,
-    /// Description of the problem, as a sentence fragment.
+    /// Action of the skill, as a third-person verb phrase of at most 12 words.
     pub message: &'static str,
     /// Advice for the author.
     pub remedy: &'static str,

@@ -97,12 +97,12 @@ fn against_tools(capabilities: &Capabilities, tools: &[Tool<'_>], undeclared: &m
     }
     let others = commands.iter().filter(|used| used.part >= Part::Code);
     let others = others.filter(|used| !shells.iter().any(|shell| shell.lets(&used.what)));
-    undeclared.extend(others.filter_map(|used| entry("command", used, "allowed-tools does not let it run")));
+    undeclared.extend(others.filter_map(|used| entry("command", used, "allowed-tools does not permit it")));
 }
 
 /// Adds capabilities of scripts that `SKILL.md` does not mention. `text` is its contents in lower case.
 fn against_text(capabilities: &Capabilities, text: &str, undeclared: &mut Vec<Undeclared>) {
-    const WHY: &str = "SKILL.md does not tell of it";
+    const WHY: &str = "SKILL.md does not mention it";
     let mut add = |kind, uses: &[Use], is_told: &dyn Fn(&str) -> bool| {
         let untold = uses.iter().filter(|used| used.part == Part::Script && !is_told(&used.what));
         undeclared.extend(untold.filter_map(|used| entry(kind, used, WHY)));
