@@ -205,18 +205,18 @@ fn broken_rule_names_its_line() {
     let builtin = "[[rule]]\nid = \"remote-pipe-to-shell\"\nevidence = \"weak\"\n";
     for (text, told) in [
         ("[[rule]]\nid = 3\n".to_owned(), "line 2"),
-        (rule("literals = [\"purple\"]\npattern = '('\n"), "a.toml:3: the rule \"acme-x\""),
+        (rule("literals = [\"purple\"]\npattern = '('\n"), "a.toml:3: rule \"acme-x\""),
         (rule("literals = [\"purple\"]\n"), "pattern has 0 bytes"),
         (rule("pattern = 'purple'\n"), "it needs literals"),
-        (rule("literals = [\"ab\"]\npattern = 'ab'\n"), "less than 3 bytes"),
+        (rule("literals = [\"ab\"]\npattern = 'ab'\n"), "shorter than 3"),
         (rule(&format!("{good}condition = \"hosts::is_far\"\n")), "built-in rules"),
         (rule(&format!("{good}senses = [\"a b\"]\n")), "built-in rules"),
         (rule(&format!("{good}scope = \"all\"\n")), "the scope \"all\""),
-        (rule("literals = [\"purple\"]\npattern = '(?:[a-z]{900}){900}purple'\n"), "no expression"),
+        (rule("literals = [\"purple\"]\npattern = '(?:[a-z]{900}){900}purple'\n"), "not a valid regular expression"),
         (rule(&format!("literals = [\"purple\"]\npattern = '{}'\n", "a".repeat(5000))), "at most 4096"),
-        (rule(good) + &rule(good), "it is there twice"),
+        (rule(good) + &rule(good), "the id is defined twice"),
         (format!("{builtin}message = \"m\"\n"), "a built-in rule has this id"),
-        (builtin.replace("remote-pipe-to-shell", "scan-budget"), "did not see everything"),
+        (builtin.replace("remote-pipe-to-shell", "scan-budget"), "incomplete scan"),
         (rule(good) + "[[rule.harmful]]\nfile = \"a.sh\"\ntext = \"green\"\n", "its own example"),
     ] {
         write_files(&sandbox.cwd(), &[("rules/a.toml", text.as_bytes(), false)]);

@@ -110,10 +110,10 @@ impl JudgeSettings {
     /// [`SettingsError`] with the key.
     pub fn check(&self) -> Result<(), SettingsError> {
         let (key, message) = match self.command.first() {
-            None => ("judge.command", "it names no program".to_owned()),
-            Some(program) if program.is_empty() => ("judge.command", "it names no program".to_owned()),
+            None => ("judge.command", "no program is given".to_owned()),
+            Some(program) if program.is_empty() => ("judge.command", "no program is given".to_owned()),
             Some(_) if !(1..=MOST_SECONDS).contains(&self.timeout_seconds) => {
-                ("judge.timeout_seconds", format!("from 1 to {MOST_SECONDS}"))
+                ("judge.timeout_seconds", format!("it must be from 1 to {MOST_SECONDS}"))
             }
             Some(_) => return Ok(()),
         };
@@ -148,8 +148,7 @@ impl Answer {
     /// # Errors
     /// Description of the parse error.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let answer: Self =
-            serde_json::from_slice(bytes).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        let answer: Self = serde_json::from_slice(bytes).map_err(|error| format!("invalid answer: {error}"))?;
         Ok(Self { reason: tame(&answer.reason), ..answer })
     }
 }
@@ -182,7 +181,7 @@ impl Judge {
             Ok(Answer { verdict: Verdict::Block, reason }) => (Severity::High, reason),
             Err(why) => {
                 let severity = if self.settings.required { Severity::High } else { Severity::Low };
-                (severity, format!("it gave no opinion: {}", tame(&why)))
+                (severity, format!("no verdict: {}", tame(&why)))
             }
         };
         report.add(Finding {

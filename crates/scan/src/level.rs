@@ -35,7 +35,7 @@ pub enum Verdict {
 
 /// Parse error for a text that is not a known level.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{text:?} is none of {expected}")]
+#[error("{text:?} is not one of {expected}")]
 pub struct LevelError {
     /// Rejected text, as given.
     pub text: String,

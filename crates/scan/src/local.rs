@@ -40,8 +40,8 @@ impl Local {
         for (key, id) in named.chain(settings.accepted.iter().map(|accepted| ("accepted", &accepted.rule))) {
             let message = match is_rule(id) {
                 true if crate::can_be_waived(id) => continue,
-                true => format!("{id}: it can be neither accepted nor switched off"),
-                false => format!("there is no rule {id:?}"),
+                true => format!("{id} cannot be accepted or disabled"),
+                false => format!("unknown rule {id:?}"),
             };
             return Err(SettingsError::Value { key: key.to_owned(), message });
         }

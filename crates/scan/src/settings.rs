@@ -58,7 +58,7 @@ pub struct Accepted {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
     /// The file is not a valid list of rules.
-    #[error("the rules in {file} cannot be used: {message}")]
+    #[error("cannot load the rules in {file}: {message}")]
     File {
         /// Name of the rule file.
         file: String,
@@ -66,7 +66,7 @@ pub enum SettingsError {
         message: String,
     },
     /// A rule is not usable.
-    #[error("{file}:{line}: the rule {rule:?} cannot be used: {message}")]
+    #[error("{file}:{line}: rule {rule:?} is invalid: {message}")]
     Rule {
         /// Name of the rule file.
         file: String,
@@ -78,7 +78,7 @@ pub enum SettingsError {
         message: String,
     },
     /// The value of a setting is invalid.
-    #[error("{key} in [scan] cannot be used: {message}")]
+    #[error("{key} in [scan] is invalid: {message}")]
     Value {
         /// Key of the setting, relative to `[scan]`.
         key: String,
@@ -142,8 +142,8 @@ impl Accepted {
     fn check(&self) -> Result<(), SettingsError> {
         let is_digest = |text: &String| text.parse::<skill::Digest>().is_ok();
         let message = match &self.content {
-            _ if self.reason.trim().is_empty() => "it has no reason",
-            Some(content) if !is_digest(content) => "its content is no sha256",
+            _ if self.reason.trim().is_empty() => "the reason is missing",
+            Some(content) if !is_digest(content) => "the content is not a SHA-256 digest",
             _ => return Ok(()),
         };
         Err(SettingsError::Value { key: format!("accepted ({})", self.rule), message: message.to_owned() })

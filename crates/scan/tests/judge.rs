@@ -113,7 +113,7 @@ fn failure_blocks_when_opinion_is_required() {
     assert_eq!(lenient.verdict(), Verdict::Allow);
     assert_eq!(with(&warning(), settings(), Err("gone")).verdict(), Verdict::Warn);
     let told = &lenient.findings[0];
-    assert!(told.rule == "judge" && told.message.ends_with("it gave no opinion: it is [2Jgone"), "{told:?}");
+    assert!(told.rule == "judge" && told.message.ends_with("no verdict: it is [2Jgone"), "{told:?}");
     let strict = with(GOOD, JudgeSettings { required: true, ..settings() }, Err("gone"));
     assert_eq!(strict.verdict(), Verdict::Block);
 }

@@ -61,14 +61,14 @@ impl Added {
         if crate::rule(&entry.id).is_some() {
             let evidence = new_evidence(entry)?;
             let is_first = self.evidence.insert(entry.id.clone(), evidence).is_none();
-            return is_first.then_some(()).ok_or_else(|| "it is changed twice".to_owned());
+            return is_first.then_some(()).ok_or_else(|| "it is overridden twice".to_owned());
         }
         let rule = rule_of(entry, defaults)?;
         if self.rules.len() >= RULES {
-            return Err(format!("there are more than {RULES} rules"));
+            return Err(format!("the limit is {RULES} rules"));
         }
         let is_first = self.rules.insert(entry.id.clone(), rule).is_none();
-        is_first.then_some(()).ok_or_else(|| "it is there twice".to_owned())
+        is_first.then_some(()).ok_or_else(|| "the id is defined twice".to_owned())
     }
 }
 
@@ -87,7 +87,7 @@ fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
         || is_for_us(entry);
     match says_more {
         true => Err("a built-in rule has this id; give evidence alone to change it, or choose another id".to_owned()),
-        false if !crate::can_be_waived(&entry.id) => Err("that the scan did not see everything stays".to_owned()),
+        false if !crate::can_be_waived(&entry.id) => Err("the rules for an incomplete scan are fixed".to_owned()),
         false => entry.evidence.parse().map_err(|error: crate::LevelError| error.to_string()),
     }
 }
@@ -96,12 +96,12 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
     let or = |own: &Option<String>, default: &Option<String>, last: &str| {
         own.clone().or(default.clone()).unwrap_or_else(|| last.to_owned())
     };
-    let remedy = or(&entry.remedy, &defaults.remedy, "ask those who wrote this rule");
+    let remedy = or(&entry.remedy, &defaults.remedy, "ask the author of this rule");
     check(entry, &remedy)?;
     let pattern = leak(&entry.pattern.joined());
     // Compiling an expression takes a thousand times as long. A pattern with short matches is known to be small enough.
     if Matcher::new(pattern).is_none_or(|matcher| matcher.longest() > SMALL) {
-        compile(pattern).map_err(|error| format!("its pattern is no expression: {error}"))?;
+        compile(pattern).map_err(|error| format!("its pattern is not a valid regular expression: {error}"))?;
     }
     Ok(Rule {
         id: leak(&entry.id),
@@ -130,17 +130,17 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
     let literals = entry.literals.iter().chain(&entry.also);
     let pattern = entry.pattern.joined().len();
     let fault = if entry.id.is_empty() || entry.id.len() > ID || !entry.id.chars().all(is_part) {
-        format!("an id has at most {ID} small letters, digits and hyphens")
+        format!("an id has at most {ID} lower-case letters, digits and hyphens")
     } else if is_for_us(entry) {
-        "condition, senses and in_code are for built-in rules".to_owned()
+        "condition, senses and in_code are reserved for built-in rules".to_owned()
     } else if entry.message.is_empty() || !is_text(&entry.message) || !is_text(remedy) {
         format!("it needs a message; message and remedy are one line of at most {TEXT} characters")
     } else if entry.literals.is_empty() || literals.clone().count() > LITERALS {
-        format!("it needs literals, at most {LITERALS} with those of also")
+        format!("it needs literals, at most {LITERALS} including those in also")
     } else if let Some(literal) = literals.clone().find(|literal| !LITERAL.contains(&literal.len())) {
-        format!("the literal {literal:?} has less than {} bytes or more than {}", LITERAL.start(), LITERAL.end())
+        format!("the literal {literal:?} is shorter than {} or longer than {} bytes", LITERAL.start(), LITERAL.end())
     } else if !(1..=PATTERN).contains(&pattern) {
-        format!("its pattern has {pattern} bytes; it needs one of at most {PATTERN}")
+        format!("its pattern has {pattern} bytes; it must have at least 1 and at most {PATTERN}")
     } else {
         return Ok(());
     };
@@ -159,7 +159,7 @@ fn scope(word: &str) -> Result<Scope, String> {
         "code" => Ok(Scope::Code),
         "machine" => Ok(Scope::Machine),
         "prose" => Ok(Scope::Prose),
-        _ => Err(format!("the scope {word:?} is none of any, script, code, machine, prose")),
+        _ => Err(format!("the scope {word:?} is not one of any, script, code, machine, prose")),
     }
 }
 
@@ -170,7 +170,7 @@ fn role(word: &str) -> Result<Role, String> {
         "test" => Ok(Role::Test),
         "speech" => Ok(Role::Speech),
         "planted" => Ok(Role::Planted),
-        _ => Err(format!("the role {word:?} is none of fact, command, test, speech, planted")),
+        _ => Err(format!("the role {word:?} is not one of fact, command, test, speech, planted")),
     }
 }
 
