@@ -29,7 +29,7 @@ pub struct TryArgs {
     name: String,
     /// Revision: a number, or an id or its first digits
     revision: String,
-    /// Share of the runs that use it, from 0 to 1 [default: `share` in [gate] of config.toml]
+    /// Share of the runs that use it, from 0 to 1 [default: `[gate] share` in config.toml]
     #[arg(long, value_name = "SHARE")]
     share: Option<f64>,
 }
