@@ -544,7 +544,7 @@ mod tests {
         }
         let text = file.readable_text().unwrap();
         assert!(text.contains("capabilities = [\n  \"runs (computed)\",\n  "));
-        assert_eq!(parse(&text).unwrap(), file);
+        assert_eq!(LockFile::parse(&text, Path::new("skillhub.lock")).unwrap(), file);
     }
 
     #[test]
