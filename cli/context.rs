@@ -22,11 +22,11 @@ use crate::{args::Global, exit::CliError, print::Output};
 const CA_FILE: &str = "SSL_CERT_FILE";
 const CA_DIR: &str = "SSL_CERT_DIR";
 
-/// Where and as whom a command works, and how it answers.
+/// Workspace, caller and output of a command.
 pub struct Context {
     /// How answers are printed.
     pub out: Output,
-    /// Where and as whom.
+    /// Workspace and caller.
     pub place: Workspace,
 }
 

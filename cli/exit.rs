@@ -201,7 +201,7 @@ pub struct ErrorOfOne {
     code: &'static str,
     /// Description of the error.
     message: String,
-    /// What to do about it.
+    /// Remedy for the error, as a command where there is one.
     hint: Option<String>,
 }
 

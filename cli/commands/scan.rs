@@ -265,7 +265,7 @@ struct ScannedDocument<'a> {
     note: Option<&'static str>,
     /// Reason why it could not be read.
     error: Option<ScanError<'a>>,
-    /// What it would touch, with `--capabilities`.
+    /// Resources that the skill would access, with `--capabilities`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     capabilities: Option<&'a Capabilities>,
@@ -278,7 +278,7 @@ struct ScanError<'a> {
     code: &'static str,
     /// Description of the error.
     message: &'a str,
-    /// What to do about it.
+    /// Remedy for the error.
     hint: Option<&'a str>,
 }
 

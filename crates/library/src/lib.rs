@@ -26,7 +26,7 @@
 //!
 //! # Locks
 //!
-//! Whatever changes a library's part of the home or its folders takes [`LibraryLock`] first: an exclusive lock on the
+//! Each change of a library's part of the home or of its folders takes [`LibraryLock`] first: an exclusive lock on the
 //! file `lock`, for which a writer waits at most `LOCK_WAIT` (ten seconds) and then fails with [`LockError::Locked`].
 //! The system releases it when the process dies. It is not reentrant: a function that requires it says "the caller
 //! holds the lock", and must not call one that takes it.

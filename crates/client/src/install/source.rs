@@ -36,7 +36,7 @@ use crate::{
     spec::{Spec, VersionRequest},
 };
 
-/// What fetching needs of an installer.
+/// Parts of an installer that fetching uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Inputs<'a> {
     pub home: &'a Home,
