@@ -153,9 +153,8 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     /// Accept a scanner finding in one file (people only)
     Waive(commands::waive::WaiveArgs),
-    /// Show proposed changes, and accept or reject them
-    #[command(subcommand)]
-    Review(commands::review::ReviewCommand),
+    /// Show what changed since you last looked, and decide on it
+    Review(commands::review::ReviewArgs),
     /// Try a revision in some runs; improve a skill by a program
     #[command(subcommand)]
     Evolve(commands::evolve::EvolveCommand),

@@ -126,7 +126,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Waive(args) => commands::waive::run(context, args),
         Command::Evolve(command) => commands::evolve::run(context, command),
         Command::Eval(command) => commands::eval::run(context, command),
-        Command::Review(command) => commands::review::run(context, command),
+        Command::Review(args) => commands::review::run(context, args),
         Command::Policy(args) => commands::policy::run(context, args),
         Command::Reviewer(command) => commands::reviewer::run(context, command),
         Command::Record(args) => commands::record::run(context, args),

@@ -1,7 +1,9 @@
 //! `skillhub review` shows proposals, and records people's decisions on them.
 
 mod edit;
+mod inbox;
 mod queue;
+mod walk;
 
 use clap::{Args, Subcommand};
 use library::Stamp;
@@ -21,9 +23,12 @@ use crate::{
     print::{GOOD, STRONG, WARN, coloured_diff, visible},
 };
 
-/// What to do with proposals.
-#[derive(Debug, Subcommand)]
+/// Flags of `review`.
+#[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  skillhub review                                everything that waits for you; at a terminal, one
+                                                 key decides each item
+  skillhub review keep pdf                       you have seen the changes of pdf and keep them
   skillhub review list                           pending proposals
   skillhub review show k7m3qx                    its author, reason, findings and files
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
@@ -36,8 +41,21 @@ use crate::{
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
 A proposal is a change that a policy held for a person's decision. Only people can accept and edit
-proposals: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. The author of a proposal can reject it too.")]
+proposals: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. The author of a proposal can reject it too.
+
+Without a subcommand, the pending proposals come first. Then each skill with changes since its review
+checkpoint, the last revision that a person kept, is shown as one difference, however many revisions it
+has.")]
+pub struct ReviewArgs {
+    #[command(subcommand)]
+    command: Option<ReviewCommand>,
+}
+
+/// What to do with proposals and changes.
+#[derive(Debug, Subcommand)]
 pub enum ReviewCommand {
+    /// Keep the changes of skills, so that later reviews begin there
+    Keep(inbox::KeepArgs),
     /// List pending proposals
     List(queue::ListArgs),
     /// Show a proposal: its author, reason, findings and files
@@ -93,9 +111,11 @@ pub struct AcceptArgs {
     canary: Option<f64>,
 }
 
-/// Runs the subcommand.
-pub fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError> {
+/// Runs the subcommand, or shows what waits for a person.
+pub fn run(context: &Context, args: &ReviewArgs) -> Result<Exit, CliError> {
+    let Some(command) = &args.command else { return inbox::run(context) };
     match command {
+        ReviewCommand::Keep(args) => inbox::keep(context, args),
         ReviewCommand::List(args) => queue::list(context, args),
         ReviewCommand::Show { id, path: None } => queue::show(context, &target(id)?),
         ReviewCommand::Show { id, path: Some(path) } => show_file(context, &target(id)?, &manage::parse_path(path)?),
@@ -204,7 +224,7 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
     };
     match targets.as_slice() {
         [target] => manage::print(context.out, &one(target.clone())?),
-        _ => batch(context, targets, |target| {
+        _ => batch(context, "proposals", "id", targets, |target| {
             let report = one(target)?;
             let number = report.number.map(|number| format!(", revision {number}")).unwrap_or_default();
             Ok((json!(report), format!("{}{number}", report.name)))
@@ -249,15 +269,18 @@ fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
             context.out.answer(&document, |out| writeln!(out, "{text}; it is kept with its reason"))?;
             Ok(Exit::Done)
         }
-        _ => batch(context, targets, one),
+        _ => batch(context, "proposals", "id", targets, one),
     }
 }
 
-/// Decides on several proposals independently. The exit code is the most severe of all results.
-fn batch(
+/// Decides on several items independently, each with a document and a line. The exit code is the most severe of all
+/// results. `list` and `key` name the items and the reference to one in the JSON answer.
+fn batch<T: ToString>(
     context: &Context,
-    targets: Vec<ProposalRef>,
-    mut one: impl FnMut(ProposalRef) -> Result<(Value, String), CliError>,
+    list: &str,
+    key: &str,
+    targets: impl IntoIterator<Item = T>,
+    mut one: impl FnMut(T) -> Result<(Value, String), CliError>,
 ) -> Result<Exit, CliError> {
     let (mut documents, mut lines, mut exit, mut gravest) = (Vec::new(), Vec::new(), Exit::Done, Value::Null);
     for target in targets {
@@ -272,14 +295,14 @@ fn batch(
                 if error.exit > exit {
                     (exit, gravest) = (error.exit, document["error"].clone());
                 }
-                document["id"] = json!(id);
+                document[key] = json!(id);
                 documents.push(document);
                 let hint = error.hint.map(|hint| format!("\n  {}", visible(&hint))).unwrap_or_default();
                 lines.push(format!("{WARN}failed{WARN:#} {STRONG}{id}{STRONG:#}  {}{hint}", visible(&error.message)));
             }
         }
     }
-    let mut answer = json!({"ok": exit == Exit::Done, "proposals": documents});
+    let mut answer = json!({"ok": exit == Exit::Done, list: documents});
     if !gravest.is_null() {
         answer["error"] = gravest;
     }

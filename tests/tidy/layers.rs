@@ -96,6 +96,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("clap", &["skillhub"]),
     ("anstream", &["skillhub"]),
     ("comfy-table", &["skillhub"]),
+    ("console", &["skillhub"]),
     ("indicatif", &["skillhub"]),
     ("yaml_serde", &["skill"]),
     ("pubgrub", &["client"]),

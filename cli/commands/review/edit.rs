@@ -3,9 +3,8 @@
 use std::{io::IsTerminal, path::PathBuf};
 
 use clap::Args;
-use library::Proposal;
-use skill::Limits;
-use skill_manage::review::{self, EditProposal, Editable, Replacement};
+use skill::{File, Limits, SkillPath};
+use skill_manage::review::{self, EditProposal, ProposalRef, Replacement};
 
 use super::{conflict_text, target};
 use crate::{
@@ -42,6 +41,14 @@ pub struct EditArgs {
     reason: Option<String>,
 }
 
+impl EditArgs {
+    /// Creates the arguments that open a proposal in the editor.
+    pub fn of(target: &ProposalRef) -> Self {
+        let (path, content, remove, not_executable) = Default::default();
+        Self { id: target.to_string(), path, content, remove, not_executable, reason: None }
+    }
+}
+
 /// Applies the edits from flags or from the editor.
 pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let mut target = target(&args.id)?;
@@ -56,7 +63,12 @@ pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
             let proposal = review::waiting(&library, &target, context.now)?;
             target.revision = Some(proposal.revision);
             let editable = review::editable(&library, &proposal)?;
-            (in_editor(context, &proposal, &editable)?, Some(editable.shown))
+            for conflict in &editable.conflicts {
+                context.out.note(&conflict_text(conflict));
+            }
+            let conflicting: Vec<&SkillPath> = editable.conflicts.iter().map(|conflict| &conflict.path).collect();
+            let subject = format!("the proposal {}", proposal.id);
+            (in_editor(context, &subject, &editable.files, &conflicting)?, Some(editable.shown))
         }
     };
     let request = EditProposal { target, replacements, not_executable, shown, reason: args.reason.clone() };
@@ -79,15 +91,19 @@ fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliE
     Ok(replacements)
 }
 
-/// Opens the proposed texts in the user's editor. Returns the changed ones, and those with conflicts, which are listed
-/// beforehand.
-fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Result<Vec<Replacement>, CliError> {
+/// Opens the texts among some files in the user's editor. Returns the changed ones and the `conflicting` ones.
+pub fn in_editor(
+    context: &Context,
+    subject: &str,
+    files: &[(SkillPath, File)],
+    conflicting: &[&SkillPath],
+) -> Result<Vec<Replacement>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an editor needs a terminal").hint("pass --path PATH --content FILE"));
     }
-    let texts: Vec<_> = editable.files.iter().filter(|(_, file)| file.text().is_some()).collect();
+    let texts: Vec<_> = files.iter().filter(|(_, file)| file.text().is_some()).collect();
     if texts.is_empty() {
-        return Err(CliError::usage(format!("the proposal {} has no text to edit", proposal.id))
+        return Err(CliError::usage(format!("{subject} has no text to edit"))
             .hint("pass --path PATH --content FILE"));
     }
     let folder = tempfile::tempdir()?;
@@ -98,21 +114,18 @@ fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Res
         std::fs::write(&place, &file.bytes).map_err(io_at(&place))?;
         places.push(place);
     }
-    for conflict in &editable.conflicts {
-        context.out.note(&conflict_text(conflict));
-    }
     run_editor(&places)?;
     let (mut replacements, mut is_changed) = (Vec::new(), false);
     for ((path, file), place) in texts.iter().zip(&places) {
         let bytes = read_input(context, place, Limits::default().skill_bytes)?;
         let changed = *bytes != *file.bytes;
         is_changed |= changed;
-        if changed || editable.conflicts.iter().any(|conflict| conflict.path == *path) {
+        if changed || conflicting.contains(&path) {
             replacements.push(Replacement { path: path.clone(), bytes: Some(bytes) });
         }
     }
     match is_changed {
-        false => Err(CliError::usage("nothing was changed in the editor; the proposal is unchanged")),
+        false => Err(CliError::usage(format!("nothing was changed in the editor; {subject} is unchanged"))),
         true => Ok(replacements),
     }
 }
@@ -126,7 +139,7 @@ fn run_editor(places: &[PathBuf]) -> Result<(), CliError> {
     let status = process::child::command(program).args(words).args(places).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is unchanged"))),
+        Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; nothing was changed"))),
         Err(error) => Err(failed(format!("cannot run the editor {editor}: {error}"))),
     }
 }

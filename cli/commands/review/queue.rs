@@ -1,11 +1,14 @@
 //! `skillhub review list` and `skillhub review show` list proposals and describe one.
 
+use std::io::{self, Write};
+
 use clap::Args;
 use jiff::Timestamp;
 use library::{DamagedProposal, Proposal, ProposalEntry, ProposalState};
+use scan::CapabilityDelta;
 use skill::diff::Change;
 use skill_manage::{
-    documents,
+    documents::{self, ShownProposal},
     review::{self, ProposalRef},
 };
 
@@ -46,16 +49,26 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             let none = if args.all { "No proposals" } else { "No pending proposals" };
             return writeln!(out, "{none}");
         }
-        let mut table = Table::new(&["id", "skill", "state", "verdict", "actor", "action", "created", "reason"]);
-        entries.iter().for_each(|entry| table.row(&row(entry, context.now)));
-        table.write(out)?;
-        entries.iter().zip(&deltas).try_for_each(|(entry, delta)| {
-            let (ProposalEntry::Whole(proposal), Some(delta)) = (entry, delta) else { return Ok(()) };
-            let print = |line| writeln!(out, "{FAINT}{}{FAINT:#} {line}", proposal.id);
-            delta_lines(delta).into_iter().try_for_each(print)
-        })
+        write(&entries, &deltas, context.now, out)
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes a table of proposals, then the capabilities that each adds.
+pub fn write(
+    entries: &[ProposalEntry],
+    deltas: &[Option<CapabilityDelta>],
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut table = Table::new(&["id", "skill", "state", "verdict", "actor", "action", "created", "reason"]);
+    entries.iter().for_each(|entry| table.row(&row(entry, now)));
+    table.write(out)?;
+    entries.iter().zip(deltas).try_for_each(|(entry, delta)| {
+        let (ProposalEntry::Whole(proposal), Some(delta)) = (entry, delta) else { return Ok(()) };
+        let mut print = |line| writeln!(out, "{FAINT}{}{FAINT:#} {line}", proposal.id);
+        delta_lines(delta).into_iter().try_for_each(&mut print)
+    })
 }
 
 /// Returns the id with the proposal's own revision, so that it cannot refer to a newer one.
@@ -88,17 +101,23 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let library = context.library_with_proposal(&target.id)?;
     let shown = documents::proposal(&library, target)?;
-    let text = match &shown.entry {
-        ProposalEntry::Whole(proposal) => {
-            let lines = shown.capabilities.iter().flat_map(capability_lines);
-            let lines = shown.delta.iter().flat_map(delta_lines).chain(lines);
-            let text = lines.fold(about(proposal, shown.moved, context.now), |text, line| format!("{text}  {line}\n"));
-            text + &accept_line(proposal, shown.reviewed.as_ref(), shown.moved)
-        }
-        ProposalEntry::Damaged(damaged) => about_damaged(damaged),
+    let next = match &shown.entry {
+        ProposalEntry::Whole(proposal) => accept_line(proposal, shown.reviewed.as_ref(), shown.moved),
+        ProposalEntry::Damaged(_) => String::new(),
     };
-    context.out.long_answer(&shown.document(context.now), || text)?;
+    context.out.long_answer(&shown.document(context.now), || text(&shown, context.now) + &next)?;
     Ok(Exit::Done)
+}
+
+/// Formats all details of a proposal except its difference.
+pub fn text(shown: &ShownProposal, now: Timestamp) -> String {
+    let proposal = match &shown.entry {
+        ProposalEntry::Whole(proposal) => proposal,
+        ProposalEntry::Damaged(damaged) => return about_damaged(damaged),
+    };
+    let lines = shown.capabilities.iter().flat_map(capability_lines);
+    let lines = shown.delta.iter().flat_map(delta_lines).chain(lines);
+    lines.fold(about(proposal, shown.moved, now), |text, line| format!("{text}  {line}\n"))
 }
 
 /// Returns the command that accepts the proposal as shown, or the one that shows what accepting it would change now.

@@ -1,7 +1,7 @@
 //! [`Stats`]: statistics on the revisions of a skill, for display.
 
 use jiff::{Timestamp, tz::TimeZone};
-use library::{Library, LibraryError, Revision};
+use library::{Library, LibraryError, Revision, RevisionId};
 use serde_json::{Value, json};
 use skill::SkillName;
 
@@ -59,6 +59,25 @@ pub struct Stats {
 }
 
 impl Count {
+    /// Counts a skill's runs with some of its revisions, and those with all others.
+    ///
+    /// # Errors
+    /// The outcomes cannot be read.
+    pub fn apart(
+        library: &Library,
+        skill: &SkillName,
+        is_among: impl Fn(&RevisionId) -> bool,
+        now: Timestamp,
+    ) -> Result<(Self, Self), LibraryError> {
+        let (mut among, mut others) = (Self::default(), Self::default());
+        let log = library.outcomes(skill)?;
+        for run in runs(&log.outcomes, now) {
+            let count = if is_among(run.revision) { &mut among } else { &mut others };
+            count.add(run.result);
+        }
+        Ok((among, others))
+    }
+
     /// Returns the counts, the rate and its interval as JSON, without individual runs.
     #[must_use]
     pub fn document(&self) -> Value {

@@ -11,8 +11,10 @@
 //! | `/skills/{name}/files/{revision}/{path}` | one file of a revision |
 //! | `/skills/{name}/history`, `/diff` | its revisions, and the difference between two |
 //! | `/skills/{name}/rollback` | preview of a rollback, with the form that confirms it |
-//! | `/review`, `/review/{id}` | pending proposals, and one of them with the form that decides |
+//! | `/skills/{name}/changes` | what changed since the review checkpoint, with the form that keeps it |
+//! | `/review`, `/review/{id}` | the inbox, and a pending proposal with the form that decides |
 
+mod changes;
 mod compare;
 mod files;
 mod history;
@@ -54,6 +56,8 @@ pub fn router(scanner: Scanner) -> Router<Shared> {
         .route("/skills/{name}/history", get(history::history))
         .route("/skills/{name}/diff", get(compare::diff))
         .route("/skills/{name}/rollback", get(rollback::preview).post(rollback::roll_back))
+        .route("/skills/{name}/changes", get(changes::changes))
+        .route("/skills/{name}/keep", post(changes::keep))
         .route("/review", get(review::queue))
         .route("/review/{id}", get(proposal::proposal))
         .route("/review/{id}/{decision}", post(proposal::decide))

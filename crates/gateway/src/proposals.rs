@@ -90,7 +90,7 @@ pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> ApiR
 /// # Errors
 /// The caller has not proven to be a person, or the change is refused.
 pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Value, ApiError> {
-    let (accept, reviewer) = (Accept { target, reason, trial: None }, reviewer(work, "accept")?);
+    let (accept, reviewer) = (Accept { target, reason, trial: None }, reviewer(work, "accept a proposal")?);
     let library = library_with(work, &accept.target)?;
     change(work, library, |library, context| review::accept(library, &accept, reviewer, context))
 }
@@ -100,7 +100,7 @@ pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<Stri
 /// # Errors
 /// The caller has not proven to be a person, or the proposal cannot be decided.
 pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
-    let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "reject")?));
+    let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "reject a proposal")?));
     review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(into_api_error)
 }
 
@@ -113,9 +113,12 @@ pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Libr
 }
 
 /// Returns the person who makes the request; `what` names the operation in the error.
-fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
+///
+/// # Errors
+/// The caller has not proven to be a person.
+pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
-        ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("only a person can {what} a proposal")).hint(
+        ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("only a person can {what}")).hint(
             "make a token with `skillhub reviewer new`, and send it as X-Skillhub-Reviewer-Token or sign in to the \
              pages with it",
         )

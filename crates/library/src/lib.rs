@@ -231,7 +231,7 @@ pub use library::{
     FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head, HeadFault,
     HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, Plans, Recovery,
     RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError, StateRepair,
-    TakenBack, TemporaryKind, TrialEnd, look_at_places, make_private, relocate, return_reason,
+    TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
@@ -255,7 +255,7 @@ pub use revision::{
     RevisionSpecError, Stamp, StateBefore, Upstream,
 };
 pub use skill_change::{Denied, Permit, SkillChange};
-pub use state::{SkillState, State, StateError, StoredWaiver};
+pub use state::{SkillState, State, StateError, StoredReview, StoredWaiver};
 pub use storage::{DamagedRevision, StorageError};
 pub use toml_text::{from_toml, refuse_toml_flood, toml_dots};
 pub use trials::{Arm, GATE, StoredSetBack, StoredTrial, TrialTerms};

@@ -20,6 +20,7 @@ mod recover;
 mod relocate;
 mod rescan;
 mod returned;
+mod review_checkpoint;
 mod revision_numbers;
 mod summaries;
 mod summary;
@@ -53,6 +54,7 @@ pub use hand_edit::{FolderState, HandEditFault, HandEditMode, Snapshot, Snapshot
 pub use recover::Recovery;
 pub use relocate::{RelocateError, Relocation, relocate};
 pub use returned::return_reason;
+pub use review_checkpoint::Unreviewed;
 pub use summaries::{ChangeDetection, SkillSummary};
 pub use summary::{FolderStatus, Head, SkillMdSummary};
 pub use taken_back::TakenBack;

@@ -17,7 +17,7 @@ use toml::{Table, Value};
 
 use crate::{
     disk::{Durability, read_bounded, write_atomically},
-    revision::{Actor, ActorKind},
+    revision::{Actor, ActorKind, RevisionId},
     toml_text::parts,
     trials::{StoredSetBack, StoredTrial},
 };
@@ -30,8 +30,18 @@ const FORMAT: u32 = 1;
 const WRITTEN: &str = "state.written";
 
 /// Fields of [`SkillState`]. Any other field of an entry is preserved.
-const KNOWN: [&str; 9] =
-    ["enabled", "pinned", "placed", "hidden_in", "disabled_by", "waivers", "withdrawn_waivers", "trial", "set_back"];
+const KNOWN: [&str; 10] = [
+    "enabled",
+    "pinned",
+    "placed",
+    "hidden_in",
+    "disabled_by",
+    "waivers",
+    "withdrawn_waivers",
+    "trial",
+    "set_back",
+    "reviewed",
+];
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not pinned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,6 +91,22 @@ pub struct SkillState {
     /// Trial of a revision, if one is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<StoredTrial>,
+    /// Revision that a person kept last in a review, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed: Option<StoredReview>,
+}
+
+/// A revision that a person kept in a review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredReview {
+    /// Id of the revision.
+    pub revision: RevisionId,
+    /// Its number, from 1.
+    pub number: u64,
+    /// Person who kept it, `person:id`.
+    pub by: String,
+    /// Time of the decision, RFC 3339 in UTC.
+    pub at: String,
 }
 
 /// A waiver: one finding that a person accepted in one file of the skill.
@@ -229,6 +255,7 @@ impl Default for SkillState {
             withdrawn_waivers: Vec::new(),
             set_back: Vec::new(),
             trial: None,
+            reviewed: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod enable;
+mod inbox;
 mod install;
 pub mod next_step;
 mod notify;
@@ -22,6 +23,7 @@ mod visible;
 mod workspace;
 
 pub use catalogue::{builtin, skill_name};
+pub use inbox::{Inbox, InboxSkill, REASONS};
 pub use install::{InstallCallbacks, document_of, whole_document};
 pub use record::Recorded;
 pub use refusal::{Question, Refusal};

@@ -1,4 +1,4 @@
-//! [`accept`], [`reject`] and [`edit`]: decisions on held changes.
+//! [`accept`], [`reject`] and [`edit`]: decisions on held changes; [`keep`]: a decision on changes that were applied.
 //!
 //! A change that the policy holds waits as a `library::Proposal` (`hold`). An accepted proposal goes through the
 //! pipeline of `manage` again: it is rebased onto the current head (`rebase`), checked against the standard, scanned
@@ -6,6 +6,7 @@
 //! [`Reviewer`](crate::Reviewer), which only a person has. An actor may take back its own proposals.
 
 mod accept;
+mod changed;
 mod decide;
 mod edit;
 pub(crate) mod error;
@@ -25,6 +26,7 @@ use skill::{
 use thiserror::Error;
 
 pub use accept::{Accept, accept, note_refused};
+pub use changed::{ChangedSkill, keep};
 pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, edit, editable};
 pub use error::ReviewError;

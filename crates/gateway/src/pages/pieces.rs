@@ -51,6 +51,7 @@ pub fn done(asked: &PageQuery, words: &LibraryTexts) -> Markup {
         "accepted" => words.done_accepted,
         "superseded" => words.done_superseded,
         "rejected" => words.done_rejected,
+        "kept" => words.done_kept,
         CHANGED => return html! { p.note role="alert" { (words.done_changed) } },
         _ => return html! {},
     };

@@ -109,12 +109,12 @@ impl View<'_> {
                 }
             }
             (self.moved(one))
-            (self.decision(one))
+            (self.changes(how, judgements))
             section { h2 { (texts.what_was_found) } (findings(&one.scan, None, texts)) }
             @if let Some(found) = &self.shown.capabilities {
                 section { details { summary { (texts.what_it_touches) } (capabilities(found, texts)) } }
             }
-            (self.changes(how, judgements))
+            (self.decision(one))
         }
     }
 

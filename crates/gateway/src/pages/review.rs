@@ -1,4 +1,4 @@
-//! The queue of pending proposals ([`queue`]).
+//! A person's inbox: pending proposals and changed skills ([`queue`]).
 
 use axum::{
     extract::{Query as Parameters, State, rejection::QueryRejection},
@@ -6,11 +6,13 @@ use axum::{
 };
 use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
+use ops::InboxSkill;
 use scan::CapabilityDelta;
 use skill_manage::{documents::deltas, review};
 use web::pages::{Content, added_in_short, number, time, verdict, visible};
 
 use super::{
+    changes::facts as facts_of_change,
     pieces::{PageQuery, actor, done, state, wanted},
     signed_in::{SignedIn, answer},
 };
@@ -19,7 +21,7 @@ use crate::gateway::{Shared, into_api_error};
 /// Number of proposals on a page.
 const SHOWN: usize = 50;
 
-/// Renders the queue of proposals.
+/// Renders the inbox, or all proposals.
 pub async fn queue(
     State(gateway): State<Shared>,
     guest: SignedIn,
@@ -30,14 +32,16 @@ pub async fn queue(
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
-        let libraries = work.place.libraries()?;
-        let mut entries = review::list(&libraries, all, name.as_ref()).map_err(into_api_error)?;
+        let inbox = work.place.inbox()?;
+        let libraries = &inbox.libraries;
+        let mut entries = review::list(libraries, all, name.as_ref()).map_err(into_api_error)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         if all {
             entries.reverse();
         }
+        let changed = if all || name.is_some() { Vec::new() } else { inbox.read_skills(work.now)? };
         let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();
-        let deltas = deltas(&libraries, &shown);
+        let deltas = deltas(libraries, &shown);
         let body = html! {
             header.title {
                 h1 { (words.review) @if let Some(name) = &name { " · " (name) } }
@@ -47,8 +51,12 @@ pub async fn queue(
                 }
             }
             (done(&asked, words))
-            @if entries.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
+            @if entries.is_empty() && changed.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
             ol.queue { @for (entry, delta) in shown.iter().zip(&deltas) { (item(guest, entry, delta.as_ref())) } }
+            @if !changed.is_empty() {
+                h2 { (words.since_you_looked) }
+                ol.queue { @for skill in &changed { (changed_item(guest, skill)) } }
+            }
             @if entries.len() > asked.start() + SHOWN {
                 nav.pager aria-label=(guest.texts.pages) {
                     a.button rel="next" href={ "/review?only=" (if all { "all" } else { "" }) "&start=" (asked.start() + SHOWN) } { (guest.texts.next) }
@@ -75,6 +83,19 @@ fn item(guest: &SignedIn, entry: &ProposalEntry, delta: Option<&CapabilityDelta>
                 h2 { a href={ "/review/" (one.id) } { (one.id) } " " span.badge.bad { (words.damaged) } }
                 p { (visible(&one.why)) }
             },
+        }
+    }
+}
+
+fn changed_item(guest: &SignedIn, skill: &InboxSkill) -> Markup {
+    let name = &skill.change.skill;
+    let reason = skill.change.head().and_then(|head| head.stamp.reason.as_ref());
+    html! {
+        li id={ "s-" (name) } {
+            h2 { a href={ "/skills/" (name) "/changes" } { (name) } }
+            (facts_of_change(guest, skill))
+            @if let Some(delta) = &skill.change.delta { (added_in_short(delta, guest.texts)) }
+            @if let Some(reason) = reason { blockquote { (visible(reason)) } }
         }
     }
 }

@@ -70,7 +70,7 @@ pub enum ChangeDetection {
 }
 
 /// Skills with their head ids. `None` if the head cannot be read.
-type HeadIds = Vec<(SkillName, Option<RevisionId>)>;
+pub(super) type HeadIds = Vec<(SkillName, Option<RevisionId>)>;
 
 /// Skills with their summaries, and skills whose history is damaged, with the reason.
 type Heads = (Vec<(SkillName, Box<CacheEntry>)>, Vec<(SkillName, String)>);
@@ -192,7 +192,7 @@ impl Library {
     }
 
     /// Returns the heads of all skills in the history, sorted by name; `None` for one that cannot be read.
-    fn head_ids(&self) -> Result<HeadIds, StorageError> {
+    pub(super) fn head_ids(&self) -> Result<HeadIds, StorageError> {
         self.storage()?.map_or(Ok(Vec::new()), GitStorage::heads_found)
     }
 

@@ -12,6 +12,7 @@ mod proposals;
 mod reading;
 mod recovery;
 mod returned;
+mod review_checkpoint;
 mod rows;
 mod summaries;
 mod temporary;

@@ -141,6 +141,17 @@ pub struct LibraryTexts {
     pub decision_keys: &'static str,
     pub takes_a_person: &'static str,
 
+    // Changes since the review checkpoint.
+    pub since_you_looked: &'static str,
+    pub changes_since: fn(usize, u64) -> String,
+    pub new_to_you: &'static str,
+    pub edited_in_folder: &'static str,
+    pub revisions: &'static str,
+    /// Successes and known runs before the checkpoint, then since.
+    pub runs_around: fn([u32; 4]) -> String,
+    pub keep: &'static str,
+    pub keep_means: &'static str,
+
     // What was done a moment ago.
     pub done_enabled: &'static str,
     pub done_disabled: &'static str,
@@ -149,5 +160,6 @@ pub struct LibraryTexts {
     pub done_accepted: &'static str,
     pub done_superseded: &'static str,
     pub done_rejected: &'static str,
+    pub done_kept: &'static str,
     pub done_changed: &'static str,
 }

@@ -124,6 +124,16 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     reject: "拒绝",
     decision_keys: "快捷键：a 跳到“接受”，r 跳到“拒绝”。",
     takes_a_person: "只有人才能作出决定。",
+    since_you_looked: "自上次查看以来的变更",
+    changes_since: |n, kept| format!("自修订 {kept} 起有 {} 个修订", number(n as u64)),
+    new_to_you: "新技能：尚无人保留过它的任何修订",
+    edited_in_folder: "文件夹中有尚未记录的编辑。请先在终端中记录，再作决定：",
+    revisions: "修订",
+    runs_around: |[good, of, good_since, of_since]| {
+        format!("成功：此前 {of} 次运行中 {good} 次，此后 {of_since} 次中 {good_since} 次")
+    },
+    keep: "保留",
+    keep_means: "保留后，此修订成为您的审阅检查点；以后的审阅只显示其后的变更。",
     done_enabled: "智能体又可以看到此技能了。",
     done_disabled: "智能体不再看到此技能。",
     done_rolled_back: "已完成：文件已恢复，并记录为一个新的修订。",
@@ -131,5 +141,6 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     done_accepted: "已接受：变更已成为技能的一部分。",
     done_superseded: "技能已是该状态；该提议已关闭。",
     done_rejected: "已拒绝：技能未作更改。",
+    done_kept: "已保留：以后的审阅从此修订开始。",
     done_changed: "未作出决定：在你打开之后，提议或技能已经变更。以下是新的差异。",
 };

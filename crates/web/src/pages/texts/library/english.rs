@@ -138,6 +138,17 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     reject: "Reject",
     decision_keys: "Keys: a jumps to Accept, r to Reject.",
     takes_a_person: "Only a person can decide.",
+    since_you_looked: "Changed since you looked",
+    changes_since: |n, kept| format!("{} revision{} since revision {kept}", number(n as u64), s(n == 1)),
+    new_to_you: "New: no person has kept a revision of it",
+    edited_in_folder: "The folder has an edit that is not recorded yet. Record it in a terminal before you decide:",
+    revisions: "Revisions",
+    runs_around: |[good, of, good_since, of_since]| {
+        format!("Succeeded: {good} of {of} runs before, {good_since} of {of_since} since")
+    },
+    keep: "Keep",
+    keep_means: "Keeping these changes makes this revision your review checkpoint. Later reviews show only what comes \
+                 after it.",
     done_enabled: "Agents can see the skill again.",
     done_disabled: "Agents no longer see the skill.",
     done_rolled_back: "Done: the files were restored in a new revision.",
@@ -145,6 +156,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     done_accepted: "Accepted: the change is now part of the skill.",
     done_superseded: "The skill was already in this state. The proposal is closed.",
     done_rejected: "Rejected: the skill was not changed.",
+    done_kept: "Kept: later reviews begin at this revision.",
     done_changed: "No decision was made: the proposal or the skill has changed since you opened it. The new diff is \
                    below.",
 };

@@ -1,0 +1,118 @@
+//! The review checkpoint of a skill, the last revision that a person kept, and the changes since ([`Unreviewed`]).
+
+use std::collections::{BTreeSet, HashSet};
+
+use skill::SkillName;
+
+use super::{ChangeDetection, FolderStatus, Library, LibraryError, SkillSummary};
+use crate::{
+    revision::{Action, ActorKind, Revision},
+    state::StoredReview,
+    trials::GATE,
+};
+
+/// The changes of a skill since its review checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreviewed {
+    /// Review checkpoint. `None` if no person ever kept a revision.
+    pub checkpoint: Option<Revision>,
+    /// Revisions after it, newest first. Empty if a person kept the head.
+    pub revisions: Vec<Revision>,
+}
+
+impl Unreviewed {
+    /// Finds the review checkpoint in a skill's line, which is given newest first and reaches back to the revision
+    /// that a person kept explicitly, if any.
+    fn of(mut line: Vec<Revision>, stored: Option<&StoredReview>) -> Self {
+        let mut kept = None;
+        let mut contents = HashSet::new();
+        for (place, revision) in line.iter().enumerate().rev() {
+            let before = kept.and_then(|kept: usize| line.get(kept));
+            let is_kept = match stored.is_some_and(|stored| stored.revision == revision.id) {
+                true => true,
+                false => is_decided(revision, before) || is_by_gate(revision) && contents.contains(&revision.digest),
+            };
+            if is_kept {
+                kept = Some(place);
+                contents.insert(revision.digest.clone());
+            }
+        }
+        let checkpoint = kept.map(|kept| line.split_off(kept).swap_remove(0));
+        Self { checkpoint, revisions: line }
+    }
+
+    /// Returns whether the skill has other files than at its review checkpoint.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        let head = self.revisions.first().map(|head| &head.digest);
+        head.is_some() && head != self.checkpoint.as_ref().map(|kept| &kept.digest)
+    }
+}
+
+/// Returns whether a person decided on all files of a revision: those of the review checkpoint before it, with changes
+/// that a person made or accepted, or files that a person chose as a whole.
+fn is_decided(revision: &Revision, checkpoint: Option<&Revision>) -> bool {
+    let is_persons = revision.stamp.actor.kind == ActorKind::Person || revision.acceptance.is_some();
+    let chosen = matches!(
+        revision.action,
+        Action::Install | Action::Adopt | Action::Rollback | Action::Delete | Action::Uninstall
+    );
+    let follows = revision.parent.as_ref() == checkpoint.map(|kept| &kept.id);
+    let same = checkpoint.is_some_and(|kept| kept.digest == revision.digest);
+    same || is_persons && (chosen || follows)
+}
+
+fn is_by_gate(revision: &Revision) -> bool {
+    revision.stamp.actor.kind == ActorKind::Optimizer && revision.stamp.actor.id == GATE
+}
+
+impl Library {
+    /// Returns the changes of a skill since its review checkpoint; both parts are empty for a skill without history.
+    ///
+    /// The review checkpoint is the newest of: the revision that a person kept in a review; a revision that a person
+    /// made or accepted directly on the checkpoint before it, or installed, adopted, restored or deleted as a whole;
+    /// and a later revision with the same files. The gate may restore files that a person kept before.
+    ///
+    /// # Errors
+    /// State or history cannot be read.
+    pub fn unreviewed(&self, skill: &SkillName) -> Result<Unreviewed, LibraryError> {
+        let stored = self.state()?.of(skill).reviewed;
+        let Some(head) = self.head(skill)? else { return Ok(Unreviewed::of(Vec::new(), None)) };
+        // A stored number beyond the head is of a history that was replaced.
+        let steps = stored.as_ref().and_then(|stored| head.number.checked_sub(stored.number));
+        let limit = steps.and_then(|steps| usize::try_from(steps + 1).ok()).unwrap_or(usize::MAX);
+        let mut line = self.revisions(skill, limit)?;
+        let is_there = line.last().map(|oldest| &oldest.id) == stored.as_ref().map(|stored| &stored.revision);
+        if stored.is_some() && !is_there {
+            line = self.revisions(skill, usize::MAX)?;
+        }
+        Ok(Unreviewed::of(line, stored.as_ref()))
+    }
+
+    /// Returns the review checkpoint of a skill. `None` if no person ever kept a revision.
+    ///
+    /// # Errors
+    /// Fails like [`Library::unreviewed`].
+    pub fn review_checkpoint(&self, skill: &SkillName) -> Result<Option<Revision>, LibraryError> {
+        Ok(self.unreviewed(skill)?.checkpoint)
+    }
+
+    /// Returns the skills with other files than at their review checkpoints, sorted by name. A deleted skill is one of
+    /// them until a person keeps the deletion. Skills with damaged histories and folders without history are skipped.
+    ///
+    /// # Errors
+    /// The library or its history cannot be read.
+    pub fn changed_since_review(&self) -> Result<Vec<SkillName>, LibraryError> {
+        let state = self.state()?;
+        let summaries = self.summaries(ChangeDetection::Signatures)?.into_iter();
+        let is_edited = |summary: &SkillSummary| summary.standing == FolderStatus::Modified && summary.head.is_some();
+        let mut changed: BTreeSet<SkillName> = summaries.filter(is_edited).map(|summary| summary.name).collect();
+        for (name, id) in self.head_ids()? {
+            let reviewed = state.of(&name).reviewed.map(|reviewed| reviewed.revision);
+            if id.is_some() && id != reviewed && self.unreviewed(&name)?.is_changed() {
+                changed.insert(name);
+            }
+        }
+        Ok(changed.into_iter().collect())
+    }
+}
