@@ -35,6 +35,7 @@ mod hostile_archives;
 #[cfg(unix)]
 mod hosts_layout;
 mod importing;
+mod inbox;
 mod installing;
 #[cfg(target_os = "linux")]
 mod interrupting;

@@ -20,6 +20,7 @@ use document::{ListDocument, ListedDocument, UnmanagedDocument};
 
 use crate::{
     catalogue::{exit_with, problems},
+    commands::review::inbox,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -76,6 +77,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
     };
     let problems = problems(&catalogue, context.out);
+    let (changed, news) = inbox::news(context, catalogue.libraries())?;
     let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = ListDocument {
         ok: problems.is_empty(),
@@ -88,6 +90,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         unmanaged: unmanaged.iter().map(UnmanagedDocument::of).collect(),
         differences: agents.differences.iter().map(Difference::document).collect(),
         lacking: agents.lacking.iter().map(MissingSkills::document).collect(),
+        changed_since_review: &changed,
         notes: &catalogue.notes,
         problems: &problems,
     };
@@ -106,6 +109,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             table.write(out)?;
         }
         write_notes(&catalogue, &accepted, out)?;
+        news.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         write_picture(&agents, out)?;
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;

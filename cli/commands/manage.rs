@@ -178,6 +178,7 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
             (Status::Applied, Action::Rollback) => {
                 to.message(format_args!("See all revisions: skillhub history {}", report.name))
             }
+            (Status::Applied, Action::Create) => to.message(format_args!("Undo it: skillhub undo")),
             (Status::Applied, _) => to.message(format_args!("Undo it: skillhub rollback {}", report.name)),
             _ => Ok(()),
         }

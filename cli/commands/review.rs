@@ -1,7 +1,7 @@
 //! `skillhub review` shows proposals, and records people's decisions on them.
 
 mod edit;
-mod inbox;
+pub mod inbox;
 mod queue;
 mod walk;
 

@@ -6,13 +6,13 @@ use agent::Catalogue;
 use clap::Args;
 use library::{HandEditFault, Library};
 use ops::AgentViews;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::{SkillName, counted};
 use skill_manage::documents::{self, Overview, SkillStatus};
 
 use crate::{
     catalogue::{exit_with, problem},
-    commands::doctor::relocate::command,
+    commands::{doctor::relocate::command, review::inbox},
     context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
@@ -59,7 +59,9 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let agents = AgentViews::of(context, &catalogue, named)?;
     let hosts = agents.document();
     problems.extend(hosts.problems.clone());
-    let document = overview.document_with(hosts);
+    let mut document = overview.document_with(hosts);
+    let (changed, news) = inbox::news(context, catalogue.libraries())?;
+    document["changed_since_review"] = json!(changed);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
@@ -90,6 +92,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             let pending = counted(count, "pending proposal");
             out.message(format_args!("{WARN}{pending}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
         }
+        news.iter().filter(|_| named.is_none()).try_for_each(|line| out.message(format_args!("{line}")))?;
         write_picture(&agents, out)?;
         if skills.is_empty() {
             writeln!(out, "No skills in {}", context.short(library.path()))?;

@@ -148,7 +148,7 @@ fn is_named(document: &Value, name: &str) -> bool {
 }
 
 /// Commands about one skill; those that remove it are last. `NAME` was written here, `IN` was installed.
-pub const COMMANDS: [&[&str]; 44] = [
+pub const COMMANDS: [&[&str]; 46] = [
     &["history", "NAME"],
     &["show", "NAME"],
     &["diff", "NAME"],
@@ -174,6 +174,8 @@ pub const COMMANDS: [&[&str]; 44] = [
     &["evolve", "force", "NAME", "promote"],
     &["unpin", "NAME"],
     &["waive", "NAME", "remote-pipe-to-shell", "--reason", "x"],
+    &["review"],
+    &["review", "keep", "NAME"],
     &["review", "list", "--skill", "NAME"],
     &["review", "show", "PROPOSAL"],
     &["review", "diff", "PROPOSAL"],
@@ -399,7 +401,7 @@ fn requests(name: &str) -> Vec<(&'static str, Value)> {
 type Fields = &'static [(&'static str, &'static str)];
 
 /// The paths of pages about the skill of a state, by their rows, with the fields of forms.
-const PAGES: [(&str, &str, Fields); 15] = [
+const PAGES: [(&str, &str, Fields); 17] = [
     ("GET /", "/", &[]),
     ("GET /review", "/review", &[]),
     ("GET /-/sign-in", "/-/sign-in", &[]),
@@ -410,6 +412,8 @@ const PAGES: [(&str, &str, Fields); 15] = [
     ("GET /skills/{name}/history", "/skills/NAME/history", &[]),
     ("GET /skills/{name}/diff", "/skills/NAME/diff", &[]),
     ("GET /skills/{name}/rollback", "/skills/NAME/rollback?to=1", &[]),
+    ("GET /skills/{name}/changes", "/skills/NAME/changes", &[]),
+    ("POST /skills/{name}/keep", "/skills/NAME/keep", &[("revision", "1")]),
     ("GET /review/{id}", "/review/PROPOSAL", &[]),
     ("POST /review/{id}/{decision}", "/review/PROPOSAL/accept", &[("revision", "1")]),
     ("POST /review/{id}/{decision}", "/review/PROPOSAL/reject", &[("revision", "1")]),

@@ -27,6 +27,8 @@ pub(super) struct ListDocument<'a> {
     /// Agents that do not find some of the skills.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub(super) lacking: Vec<Value>,
+    /// Names of the skills that changed since their review checkpoints.
+    pub(super) changed_since_review: &'a [String],
     /// Notes about skills that were left out, one sentence each.
     pub(super) notes: &'a [String],
     /// Skills with a damaged history.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
 use evolve::Count;
-use library::Revision;
+use library::{ActorKind, Library, Revision};
 use ops::{Inbox, InboxSkill, REASONS};
 use serde_json::json;
 use skill::counted;
@@ -71,6 +71,15 @@ pub fn summary(proposals: usize, skills: usize) -> String {
         (_, 0) => proposals_wait,
         _ => format!("{proposals_wait}, {skills_wait}"),
     }
+}
+
+/// Returns the names of the changed skills in some libraries, and for a person the line that counts them.
+pub fn news(context: &Context, libraries: &[Library]) -> Result<(Vec<String>, Option<String>), CliError> {
+    let changed = context.changed_since_review(libraries)?;
+    let names: Vec<String> = changed.into_iter().map(|(_, name)| name.to_string()).collect();
+    let is_told = !names.is_empty() && context.actor.kind == ActorKind::Person;
+    let line = is_told.then(|| format!("{WARN}{}{WARN:#}: skillhub review", summary(0, names.len())));
+    Ok((names, line))
 }
 
 /// Formats a changed skill: its revisions with their reasons, outcomes, capabilities, findings and difference.

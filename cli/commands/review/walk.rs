@@ -289,7 +289,7 @@ fn revert(context: &Context, library: &mut Library, change: &ChangedSkill) -> Re
         None => {
             let request = request(skill, Action::Delete, vec![Edit::Delete], expected_revision);
             skill_manage::manage(library, &request, &context)?;
-            Ok(format!("Deleted {}; bring it back: skillhub undo {}", change.skill, change.skill))
+            Ok(format!("Deleted {}; restore it: skillhub rollback {}", change.skill, change.skill))
         }
     }
 }

@@ -47,13 +47,23 @@ impl Workspace {
         let (libraries, is_seen) = (self.libraries()?, self.seen()?);
         let mut proposals = review::list(&libraries, false, None)?;
         proposals.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
-        let mut skills = Vec::new();
+        let skills = self.changed_since_review(&libraries)?;
+        Ok(Inbox { libraries, proposals, skills })
+    }
+
+    /// Returns the visible skills that changed since their review checkpoints, sorted by name, each with the index of
+    /// its library.
+    ///
+    /// # Errors
+    /// A library or the configuration cannot be read.
+    pub fn changed_since_review(&self, libraries: &[Library]) -> Result<Vec<(usize, SkillName)>, Refusal> {
+        let (is_seen, mut skills) = (self.seen()?, Vec::new());
         for (place, library) in libraries.iter().enumerate() {
             let changed = library.changed_since_review()?.into_iter().filter(|skill| is_seen(skill.as_str()));
             skills.extend(changed.map(|skill| (place, skill)));
         }
         skills.sort_by(|(_, a), (_, b)| a.cmp(b));
-        Ok(Inbox { libraries, proposals, skills })
+        Ok(skills)
     }
 }
 

@@ -1,0 +1,134 @@
+//! `review` without a subcommand: what changed since a person last looked, and their decisions about it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, skill_md};
+
+/// Changes of agents in the week that a person reviews, and the skills that they change.
+const CHANGES: usize = 80;
+const SKILLS: usize = 12;
+
+/// Creates a skill as a person, whose own changes need no review.
+fn create(sandbox: &Sandbox, name: &str) {
+    let file = sandbox.path("new.md");
+    fs::write(&file, skill_md(name, "A skill for the inbox.", "line 0")).unwrap();
+    sandbox.at_terminal(&["manage", "create", name, "--content", file.to_str().unwrap()]).exits(0);
+}
+
+fn patch(sandbox: &Sandbox, name: &str, from: usize) {
+    let (find, replace) = (format!("line {from}"), format!("line {}", from + 1));
+    let reason = format!("change {} of {name}", from + 1);
+    sandbox.done(&["manage", "patch", name, "--find", &find, "--replace", &replace, "--reason", &reason]);
+}
+
+fn waiting(sandbox: &Sandbox) -> Vec<String> {
+    let inbox = sandbox.done(&["review"]);
+    inbox["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn week_of_changes_takes_twelve_keys() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..SKILLS).map(|skill| format!("skill-{skill:02}")).collect();
+    names.iter().for_each(|name| create(&sandbox, name));
+    assert_eq!(waiting(&sandbox), Vec::<String>::new(), "a person made them all");
+    (0..CHANGES).for_each(|change| patch(&sandbox, &names[change % SKILLS], change / SKILLS));
+    let listed = sandbox.at_terminal(&["list"]).exits(0);
+    assert!(listed.text().contains("12 skills changed since you looked"), "{listed}");
+    assert_eq!(sandbox.done(&["status"])["changed_since_review"].as_array().unwrap().len(), SKILLS);
+    let walked = sandbox.typing("kkkkkkkkkkkk", &["review"]).exits(0);
+    for (place, name) in names.iter().enumerate() {
+        let changes = CHANGES / SKILLS + usize::from(place < CHANGES % SKILLS);
+        let heading = format!("{changes} revisions since revision 1");
+        assert_eq!(walked.text().matches(&format!("Kept revision {} of {name}", changes + 1)).count(), 1, "{walked}");
+        assert!(walked.text().contains(&heading) && walked.text().contains(&format!("change {changes} of {name}")));
+        let diff = format!("+line {changes}");
+        assert!(walked.text().contains(&diff), "one difference: {walked}");
+    }
+    assert_eq!(walked.text().matches("+line 3").count(), 0, "no step in between is shown");
+    let nothing = sandbox.at_terminal(&["review"]).exits(0);
+    assert!(nothing.text().contains("Nothing changed since you looked"), "{nothing}");
+    patch(&sandbox, "skill-03", 7);
+    assert_eq!(waiting(&sandbox), ["skill-03"]);
+}
+
+#[test]
+fn each_decision_takes_effect_at_once() {
+    let sandbox = Sandbox::new();
+    for name in ["a-one", "b-two", "c-three"] {
+        create(&sandbox, name);
+        patch(&sandbox, name, 0);
+    }
+    let ended = sandbox.typing("krq", &["review"]).exits(0);
+    assert!(ended.text().contains("Kept revision 2 of a-one"), "{ended}");
+    assert!(ended.text().contains("Rolled b-two back to revision 1"), "{ended}");
+    assert_eq!(waiting(&sandbox), ["c-three"]);
+    assert!(fs::read_to_string(sandbox.user_skill("b-two").join("SKILL.md")).unwrap().contains("line 0"));
+    let skipped = sandbox.typing("xs", &["review"]).exits(0);
+    assert!(skipped.text().contains("1 item left for later: skillhub review"), "{skipped}");
+    let pinned = sandbox.typing("p", &["review"]).exits(0);
+    assert!(pinned.text().contains("only people can change it now"), "{pinned}");
+    sandbox.ask(&["manage", "patch", "c-three", "--find", "line 1", "--replace", "line 2"]).refused(5, "policy_denied");
+}
+
+#[test]
+fn only_people_move_the_checkpoint() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "demo");
+    patch(&sandbox, "demo", 0);
+    patch(&sandbox, "demo", 1);
+    sandbox.ask(&["review", "keep", "demo"]).refused_with_hint(5, "policy_denied");
+    assert_eq!(waiting(&sandbox), ["demo"]);
+    let token = sandbox.token();
+    let kept = sandbox.run_as(&token, &["--json", "review", "keep", "demo@2"]).exits(0).json();
+    assert_eq!(kept["skills"][0]["number"], 2);
+    let inbox = sandbox.done(&["review"]);
+    let skill = &inbox["skills"][0];
+    assert_eq!((&skill["checkpoint"]["number"], &skill["revisions"]), (&json!(2), &json!(1)), "{inbox:#}");
+    assert!(skill["diff"].as_str().unwrap().contains("-line 1\n+line 2"), "{inbox:#}");
+    sandbox.run_as(&token, &["--json", "review", "keep", "demo@9"]).refused(7, "not_found");
+    sandbox.run_as(&token, &["--json", "review", "keep", "demo@x y"]).refused(2, "invalid_request");
+    let both = sandbox.run_as(&token, &["--json", "review", "keep", "missing", "demo"]);
+    assert_eq!(both.json()["skills"][1]["ok"], true, "the other one is kept");
+    assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn inbox_shows_edits_outcomes_and_deletions() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "demo");
+    create(&sandbox, "gone");
+    for run in 0..4 {
+        let run = format!("r{run}");
+        sandbox.done(&["record", "demo", "--event", "completed", "--run", &run]);
+    }
+    patch(&sandbox, "demo", 0);
+    sandbox.done(&["record", "demo", "--event", "failed", "--run", "r9"]);
+    sandbox.done(&["manage", "delete", "gone", "--reason", "unused"]);
+    let inbox = sandbox.done(&["review"]);
+    let of = |name: &str| -> &Value {
+        inbox["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == name).unwrap()
+    };
+    let outcomes = &of("demo")["outcomes"];
+    assert_eq!((&outcomes["before"]["successes"], &outcomes["since"]["failures"]), (&json!(4), &json!(1)), "{inbox:#}");
+    assert_eq!(of("gone")["newest"][0]["action"], "delete");
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), skill_md("demo", "A skill for the inbox.", "by hand")).unwrap();
+    assert_eq!(sandbox.done(&["review"])["skills"][0]["edited"], true);
+    let walked = sandbox.typing("kr", &["review"]).exits(0);
+    assert!(walked.text().contains("4 of 4 runs succeeded before, 0 of 1 run succeeded since"), "{walked}");
+    assert!(walked.text().contains("Kept revision 3 of demo"), "the edit is recorded: {walked}");
+    assert!(walked.text().contains("Rolled gone back to revision 1"), "{walked}");
+    assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn new_skill_of_an_agent_can_be_deleted() {
+    let sandbox = Sandbox::new();
+    sandbox.create("learned", "a body");
+    let walked = sandbox.typing("d", &["review"]).exits(0);
+    assert!(walked.text().contains("new, 1 revision") && walked.text().contains("Deleted learned"), "{walked}");
+    assert!(!sandbox.user_skill("learned").exists());
+    assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
