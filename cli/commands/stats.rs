@@ -1,14 +1,15 @@
-//! `skillhub stats` shows the outcomes of a skill's revisions.
+//! `skillhub stats` shows how skills perform, and how the revisions of one did.
 
 use clap::Args;
-use evolve::{Day, RevisionStats, Stats};
-use serde_json::json;
-use skill::counted;
+use evolve::{Day, RevisionStats, SkillStats, Stats};
+use library::{Event, EventStatus, Library};
+use serde_json::{Value, json};
+use skill::{SkillName, counted};
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, Table},
+    exit::{CliError, Exit, failed},
+    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, past_time, stored_past_time, visible},
 };
 
 /// Bar characters by height, from empty to full.
@@ -20,25 +21,80 @@ const BAR: usize = 20;
 /// Flags of `stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub stats my-skill
+  skillhub stats                                 all skills, with the trend of their success
+  skillhub stats my-skill                        the revisions of one
   skillhub stats my-skill --json
 
 The interval is the 95 % Wilson interval, which is valid for a single look at a single revision. Trials
 are decided by other figures, which stay valid after every run: skillhub evolve status my-skill")]
 pub struct StatsArgs {
-    /// Skill
-    name: String,
+    /// Skill [default: all]
+    name: Option<String>,
 }
 
-/// Prints a table of revisions with their outcomes.
+/// Prints a table of skills, or of the revisions of one.
 pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
-    let name = context.skill_called(&args.name)?;
-    let library = context.library_with(&name)?;
-    let stats = Stats::of(&library, &name, context.now)?;
+    match &args.name {
+        Some(name) => one(context, &context.skill_called(name)?),
+        None => all(context),
+    }
+}
+
+/// Prints each skill with runs in one line.
+fn all(context: &Context) -> Result<Exit, CliError> {
+    let (is_seen, mut skills) = (context.seen()?, Vec::new());
+    for library in context.visible_libraries()? {
+        for (name, _) in library.heads().map_err(failed)?.into_iter().filter(|(name, _)| is_seen(name.as_str())) {
+            skills.extend(SkillStats::of(&library, &name, context.now)?);
+        }
+    }
+    let documents: Vec<Value> = skills.iter().map(SkillStats::document).collect();
+    context.out.answer(&json!({"ok": true, "skills": documents}), |out| {
+        if skills.is_empty() {
+            return writeln!(out, "No outcomes recorded; see `skillhub record --help`");
+        }
+        let mut table = Table::new(&["skill", "runs", "succeeded", "95 %", "trend", "since you looked"]);
+        skills.iter().for_each(|skill| table.row(&summary(skill)));
+        table.write(out)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn summary(skill: &SkillStats) -> Vec<String> {
+    let (rate, interval) = match skill.rate() {
+        Some((rate, (low, high))) => (percent(rate), format!("{:.0}-{:.0}", low * 100.0, high * 100.0)),
+        None => ("-".to_owned(), String::new()),
+    };
+    let since = match skill.since.known() {
+        0 => String::new(),
+        known => format!("{} of {}", skill.since.successes, counted(known, "run")),
+    };
+    vec![skill.skill.to_string(), skill.count.runs.to_string(), rate, interval, curve(&skill.trend), since]
+}
+
+fn percent(rate: f64) -> String {
+    format!("{:.0} %", rate * 100.0)
+}
+
+/// Renders rates from 0 to 1 as a line of small vertical bars.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is between 0 and 1")]
+fn curve(rates: &[f64]) -> String {
+    let highest = (BARS.len() - 1) as f64;
+    rates.iter().filter_map(|rate| BARS.get(((rate * highest).round() as usize).max(1))).collect()
+}
+
+/// Prints a table of revisions with their outcomes, then the review checkpoint and the gate's decisions.
+fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
+    let library = context.library_with(name)?;
+    let stats = Stats::of(&library, name, context.now)?;
     if stats.unreadable > 0 {
         context.out.note(&format!("{} in the outcomes of {name} cannot be read", counted(stats.unreadable, "line")));
     }
-    context.out.answer(&stats.document(), |out| {
+    let (checkpoint, decisions) = (library.review_checkpoint(name)?, decisions(&library, name)?);
+    let mut document = stats.document();
+    document["checkpoint"] = json!(checkpoint.as_ref().map(|kept| kept.number));
+    document["decisions"] = decisions.iter().map(DecisionLine::document).collect();
+    context.out.answer(&document, |out| {
         if stats.revisions.is_empty() {
             return writeln!(out, "No outcomes recorded for {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
         }
@@ -46,14 +102,52 @@ pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
         stats.revisions.iter().for_each(|revision| table.row(&cells(revision)));
         table.write(out)?;
         let days = json!(chart(&stats.days));
-        writeln!(out, "{FAINT}finished runs, last 14 days{FAINT:#}  {}", days.as_str().unwrap_or_default())
+        writeln!(out, "{FAINT}finished runs, last 14 days{FAINT:#}  {}", days.as_str().unwrap_or_default())?;
+        if let Some(kept) = &checkpoint {
+            writeln!(out, "{FAINT}kept last{FAINT:#}  revision {}, {}", kept.number, past_time(kept.stamp.time))?;
+        }
+        decisions.iter().try_for_each(|decision| writeln!(out, "{}", decision.text()))
     })?;
     Ok(Exit::Done)
 }
 
+/// A decision of the gate.
+struct DecisionLine {
+    time: String,
+    status: EventStatus,
+    why: String,
+}
+
+impl DecisionLine {
+    fn document(&self) -> Value {
+        json!({"time": self.time, "status": self.status, "why": self.why})
+    }
+
+    fn text(&self) -> String {
+        let word = match self.status {
+            EventStatus::Promoted => "promoted",
+            EventStatus::RolledBack => "rolled back",
+            EventStatus::Inconclusive => "trial ended without a result",
+            _ => "needs a person",
+        };
+        let style = if self.status == EventStatus::Promoted { GOOD } else { WARN };
+        format!("{FAINT}{}{FAINT:#}  {style}{word}{style:#}: {}", stored_past_time(&self.time), visible(&self.why))
+    }
+}
+
+/// Returns the gate's decisions about a skill, oldest first.
+fn decisions(library: &Library, name: &SkillName) -> Result<Vec<DecisionLine>, CliError> {
+    let (events, _) = library.events()?;
+    let of_skill = events.into_iter().filter(|event| event.skill == name.as_str());
+    let decision = |event: Event| {
+        let why = event.decision?["decision"]["why"].as_str()?.to_owned();
+        Some(DecisionLine { time: event.time, status: event.status, why })
+    };
+    Ok(of_skill.filter_map(decision).collect())
+}
+
 fn cells(stats: &RevisionStats) -> Vec<String> {
     let (low, high) = stats.interval();
-    let percent = |rate: f64| format!("{:.0}", rate * 100.0);
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
     let tokens = match (stats.tokens_in, stats.tokens_out) {
         (None, None) => "-".to_owned(),
@@ -66,8 +160,8 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
         stats.count.successes.to_string(),
         stats.count.failures.to_string(),
         stats.count.unknown.to_string(),
-        rate.map_or_else(|| "-".to_owned(), |rate| format!("{} %", percent(rate))),
-        format!("{}-{}", percent(low), percent(high)),
+        rate.map_or_else(|| "-".to_owned(), percent),
+        format!("{:.0}-{:.0}", low * 100.0, high * 100.0),
         number(stats.latency_ms),
         tokens,
         rate.map(bar).unwrap_or_default(),

@@ -45,6 +45,7 @@ mod record;
 pub mod runs;
 mod schema;
 mod stats;
+mod trend;
 mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
@@ -56,3 +57,4 @@ pub use import::{Host, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};
+pub use trend::SkillStats;

@@ -4,6 +4,7 @@ use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
+use skill::SkillName;
 use skill_manage::{
     documents,
     review::{self, ProposalRef, ProposalRefError},
@@ -14,12 +15,16 @@ use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read,
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",
     title: "List pending changes",
-    description: "List the skill changes that wait for a person's decision. People decide with `skillhub review`.",
+    description: "List what waits for a person: held changes, and skills that changed since the person last looked. \
+                  People decide with `skillhub review`.",
     input: || {
         let all = json!({"type": "boolean", "description": "Include decided changes"});
         arguments(json!({"name": text("Only changes of this skill"), "all": all}), &[])
     },
-    output: || json!({"proposals": {"type": "array", "items": {"type": "object"}}}),
+    output: || {
+        let list = json!({"type": "array", "items": {"type": "object"}});
+        json!({"proposals": list, "skills": list})
+    },
     effect: Effect::Reads,
     run: list,
 };
@@ -58,11 +63,14 @@ struct ListArguments {
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ListArguments { name, all } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let libraries = call.place.libraries()?;
-    let mut entries = review::list(&libraries, all, name.as_ref())?;
-    let settings = call.place.settings()?;
-    entries.retain(|entry| entry.skill().is_none_or(|skill| call.sees(&settings, skill)));
-    Ok(documents::proposals(&entries, &documents::deltas(&libraries, &entries), call.now).into())
+    let (settings, mut inbox) = (call.place.settings()?, call.place.inbox()?);
+    let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && call.sees(&settings, skill);
+    if all {
+        inbox.proposals = review::list(&inbox.libraries, true, None)?;
+    }
+    inbox.proposals.retain(|entry| entry.skill().is_none_or(is_seen));
+    inbox.skills.retain(|(_, skill)| is_seen(skill));
+    Ok(inbox.document(&inbox.read_skills(call.now)?, call.now).into())
 }
 
 #[derive(Deserialize)]
