@@ -185,8 +185,8 @@ const steps = {
   async "a person accepts and rejects, and the next one follows"(base, browser, reviewer) {
     const page = await signedIn(browser, base, reviewer);
     await page.click("header >> text=Review");
-    assert.equal(await page.locator(".queue li").count(), 3);
-    await page.click('.queue a:has-text("small-1")');
+    assert.equal(await page.locator(".queue:not(.changed) li").count(), 3);
+    await page.click('.queue:not(.changed) a:has-text("small-1")');
     assert.match(await page.innerText("main"), /once was not enough[\s\S]*Accept/);
     assert.ok((await page.locator("ins").count()) > 0);
     await page.keyboard.press("a");
@@ -214,9 +214,26 @@ const steps = {
     await page.click(".queue a");
     await page.click("text=Reject");
     await page.waitForURL(/review\?done=rejected/);
-    assert.match(await page.innerText("main"), /Nothing to review/);
+    assert.equal(await page.locator(".queue:not(.changed) li").count(), 0);
+    assert.match(await page.innerText("main"), /Changed since you looked/);
     await page.goto(`${base}/review?only=all`);
     assert.match(await page.innerText(".queue"), /rejected[\s\S]*accepted/);
+    return page;
+  },
+  async "a changed skill is one difference, which a person keeps"(base, browser, reviewer) {
+    const page = await signedIn(browser, base, reviewer);
+    for (const [from, to] of [["Do it.", "Do it early."], ["early", "late"]]) manage("patch", "small-8", "--find", from, "--replace", to)();
+    await page.goto(`${base}/review`);
+    await page.click('#s-small-8 a');
+    assert.match(await page.innerText("main"), /New: no person has kept[\s\S]*Do it late[\s\S]*Revisions · 3[\s\S]*Keep/);
+    assert.doesNotMatch(await page.innerText(".diff"), /early/);
+    await page.click("button.main");
+    await page.waitForURL(/done=kept/);
+    assert.match(await page.innerText("[role=status]"), /later reviews begin/);
+    assert.equal(await page.locator("#s-small-8").count(), 0);
+    manage("patch", "small-8", "--find", "late", "--replace", "on time")();
+    await page.goto(`${base}/skills/small-8/changes`);
+    assert.match(await page.innerText("main"), /1 revision since revision 3[\s\S]*Roll back to revision 3/);
     return page;
   },
   async "keys alone are enough, and what has the focus is seen"(base, browser, reviewer) {
@@ -298,7 +315,7 @@ const steps = {
     await look.goto(base + waiting[1]);
     assert.match(await look.innerText("main"), /accesses more than before[\s\S]*api\.example\.org[\s\S]*executable/);
     await look.context().close();
-    const shown = ["/", "/?q=notes", "/?only=elsewhere", "/skills/meeting-notes", "/skills/biaoge-tubiao", "/skills/release-notes-with-a-name-as-long-as-the-standard-allows-it-xxx", "/skills/meeting-notes/files/now/SKILL.md", "/skills/meeting-notes/history", "/skills/meeting-notes/diff?from=1&to=2", "/skills/meeting-notes/diff?to=3&view=unified", "/skills/meeting-notes/rollback?to=1", "/review", "/review?only=all", ...waiting, "/-/sign-in", "/skills/nobody", "/nowhere"];
+    const shown = ["/", "/?q=notes", "/?only=elsewhere", "/skills/meeting-notes", "/skills/biaoge-tubiao", "/skills/release-notes-with-a-name-as-long-as-the-standard-allows-it-xxx", "/skills/meeting-notes/files/now/SKILL.md", "/skills/meeting-notes/history", "/skills/meeting-notes/diff?from=1&to=2", "/skills/meeting-notes/diff?to=3&view=unified", "/skills/meeting-notes/rollback?to=1", "/review", "/skills/meeting-notes/changes", "/review?only=all", ...waiting, "/-/sign-in", "/skills/nobody", "/nowhere"];
     for (const width of [390, 820, 1440]) {
       for (const colorScheme of ["light", "dark"]) {
         for (const locale of ["en-GB", "zh-CN"]) {

@@ -114,7 +114,8 @@ fn inbox_shows_edits_outcomes_and_deletions() {
     let outcomes = &of("demo")["outcomes"];
     assert_eq!((&outcomes["before"]["successes"], &outcomes["since"]["failures"]), (&json!(4), &json!(1)), "{inbox:#}");
     assert_eq!(of("gone")["newest"][0]["action"], "delete");
-    fs::write(sandbox.user_skill("demo").join("SKILL.md"), skill_md("demo", "A skill for the inbox.", "by hand")).unwrap();
+    fs::write(sandbox.user_skill("demo").join("SKILL.md"), skill_md("demo", "A skill for the inbox.", "by hand"))
+        .unwrap();
     assert_eq!(sandbox.done(&["review"])["skills"][0]["edited"], true);
     let walked = sandbox.typing("kr", &["review"]).exits(0);
     assert!(walked.text().contains("4 of 4 runs succeeded before, 0 of 1 run succeeded since"), "{walked}");

@@ -500,7 +500,9 @@ fn changes_since_the_last_look_can_be_kept() {
     let file = sandbox.path("new.md");
     std::fs::write(&file, "---\nname: seen\ndescription: A skill that a person made.\n---\n\nline one\n").unwrap();
     sandbox.at_terminal(&["manage", "create", "seen", "--content", file.to_str().unwrap()]).exits(0);
-    for (find, replace, reason) in [("line one", "line two", "first"), ("line two", "<b>three</b>", "second <i>why</i>")] {
+    for (find, replace, reason) in
+        [("line one", "line two", "first"), ("line two", "<b>three</b>", "second <i>why</i>")]
+    {
         sandbox.done(&["manage", "patch", "seen", "--find", find, "--replace", replace, "--reason", reason]);
     }
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);

@@ -103,8 +103,7 @@ pub fn in_editor(
     }
     let texts: Vec<_> = files.iter().filter(|(_, file)| file.text().is_some()).collect();
     if texts.is_empty() {
-        return Err(CliError::usage(format!("{subject} has no text to edit"))
-            .hint("pass --path PATH --content FILE"));
+        return Err(CliError::usage(format!("{subject} has no text to edit")).hint("pass --path PATH --content FILE"));
     }
     let folder = tempfile::tempdir()?;
     let mut places = Vec::new();

@@ -106,13 +106,7 @@ pub fn run(context: &Context, mut inbox: Inbox, reviewer: &Reviewer) -> Result<E
 }
 
 /// Shows one item until it is decided, and returns the last reply.
-fn one(
-    context: &Context,
-    inbox: &mut Inbox,
-    item: &Item,
-    of: &str,
-    reviewer: &Reviewer,
-) -> Result<Reply, CliError> {
+fn one(context: &Context, inbox: &mut Inbox, item: &Item, of: &str, reviewer: &Reviewer) -> Result<Reply, CliError> {
     while let Some(shown) = show(context, inbox, item)? {
         let reply = ask(context, of, &shown.choices())?;
         if matches!(reply, Reply::Skip | Reply::Quit) {
@@ -174,8 +168,7 @@ fn show(context: &Context, inbox: &Inbox, item: &Item) -> Result<Option<Shown>, 
 
 /// Asks for one of the keys.
 fn ask(context: &Context, of: &str, choices: &[Choice]) -> Result<Reply, CliError> {
-    let words: Vec<String> =
-        choices.iter().map(|(key, word, _)| format!("{STRONG}{key}{STRONG:#} {word}")).collect();
+    let words: Vec<String> = choices.iter().map(|(key, word, _)| format!("{STRONG}{key}{STRONG:#} {word}")).collect();
     loop {
         context.out.answer(&Value::Null, |out| write!(out, "{FAINT}{of}{FAINT:#}  {}: ", words.join(", ")))?;
         let key = match Term::stdout().read_key() {

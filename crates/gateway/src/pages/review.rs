@@ -55,7 +55,7 @@ pub async fn queue(
             ol.queue { @for (entry, delta) in shown.iter().zip(&deltas) { (item(guest, entry, delta.as_ref())) } }
             @if !changed.is_empty() {
                 h2 { (words.since_you_looked) }
-                ol.queue { @for skill in &changed { (changed_item(guest, skill)) } }
+                ol.queue.changed { @for skill in &changed { (changed_item(guest, skill)) } }
             }
             @if entries.len() > asked.start() + SHOWN {
                 nav.pager aria-label=(guest.texts.pages) {

@@ -71,7 +71,12 @@ impl ChangedSkill {
 }
 
 /// Returns the findings in files that differ from the checkpoint, without those that a person waived.
-fn findings(library: &Library, skill: &SkillName, before: &Bundle, after: &Bundle) -> Result<Vec<Finding>, ManageError> {
+fn findings(
+    library: &Library,
+    skill: &SkillName,
+    before: &Bundle,
+    after: &Bundle,
+) -> Result<Vec<Finding>, ManageError> {
     let reading = library.scanner().reading();
     let judged = library.clear_by(skill, after.clone(), Baseline::Cleared(before), &reading)?;
     let report = judged.map_or_else(|blocked| blocked.into_report(), |cleared| cleared.report().clone());
