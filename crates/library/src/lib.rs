@@ -14,7 +14,7 @@
 //!     outcomes/<skill>.jsonl        outcomes of runs with a skill
 //!     trials/<id>/<skill>/          files of a revision on trial
 //!     uses.jsonl, uses.1.jsonl      usage log: reads and searches of agents, bounded
-//!     state.toml, state.written     settings: enabled, pinned, links, waivers; marker that a state exists
+//!     state.toml, state.written     settings: enabled, pinned, links, waivers, reviews; marker that a state exists
 //!     numbers/<skill>               cache: ids of revisions by number
 //!     revisions/<skill>             cache: revision details of long histories
 //!     glances                       cache: rows of skill lists
