@@ -11,5 +11,6 @@ mod joining;
 mod messages;
 mod remote;
 mod skills;
+mod surface;
 mod tools;
 mod watching;

@@ -49,7 +49,10 @@ struct ServeArgs {
     /// Do not list the skills in the instructions, for agents that list them already
     #[arg(long)]
     no_catalogue: bool,
-    /// Offer rarely used tools only after a skill that needs them was read
+    /// List all tools from the start, for hosts that do not notice when tools join
+    #[arg(long)]
+    all_tools: bool,
+    /// List compiled tools only after a skill that brings them was read
     #[arg(long)]
     defer_tools: bool,
     /// Serve streamable HTTP at this address, such as 127.0.0.1:8756, instead of stdin and stdout
@@ -84,7 +87,8 @@ fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, Cl
         (place.actor, place.asks_people) = (actor, true);
         Ok(place)
     };
-    let options = Options { agent: args.agent.clone(), catalogue: !args.no_catalogue, defer_tools: args.defer_tools };
+    let ServeArgs { all_tools, defer_tools, .. } = *args;
+    let options = Options { agent: args.agent.clone(), catalogue: !args.no_catalogue, all_tools, defer_tools };
     let servers = Servers::new(Box::new(open), options)?;
     match &args.http {
         None => serve_stdio(&servers).map_err(failed)?,

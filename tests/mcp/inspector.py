@@ -80,6 +80,7 @@ def tools(inspector: Inspector) -> None:
     called = {"search_skills", "read_skill", "read_skill_file", "skill_manage", "skill_diff", "skill_history"}
     called |= {"skill_rollback", "skill_status", "skill_review_list", "skill_review_show", "disable_skill"}
     called |= {"enable_skill", "search_marketplace", "install_skill", "record_outcome"}
+    called |= {"skills_codegen", "skills_codegen_status", "skills_codegen_remove"}
     listed = {tool["name"] for tool in json.loads(inspector.run("--method", "tools/list", "--strict"))["tools"]}
     assert listed == called, f"tools that are not driven here, or are gone: {listed ^ called}"
     made = inspector.call("skill_manage", action="create", name="demo", content=DEMO)
@@ -113,6 +114,9 @@ def tools(inspector: Inspector) -> None:
     wanted = "skillhub/skillhub-writing-skills"
     assert any(found["name"] == wanted for found in inspector.call("search_marketplace", query="skill")["results"])
     assert inspector.call("install_skill", spec=wanted)["skills"][0]["name"] == wanted
+    assert inspector.call("skills_codegen", names=[])["skills"] == {}
+    assert inspector.call("skills_codegen_status")["tools"] == []
+    inspector.refused("not_found", "skills_codegen_remove", names=["demo"])
 
 
 def lists(inspector: Inspector) -> None:
@@ -144,9 +148,9 @@ def drive(program: str, transport: str, era: str) -> bool:
         allowed = '[[permissions]]\ntool = "install_skill"\ndecision = "allow"\n'
         (home / "config.toml").write_text(allowed + '[[rules]]\ndecision = "hold"\nchanges = ["scripts"]\n')
         environment = {"PATH": os.environ["PATH"], "HOME": str(place / "home"), "SKILLHUB_MCP_TOKEN": TOKEN}
-        served, target = None, [program, "mcp"]
+        served, target = None, [program, "mcp", "--all-tools"]
         if transport == "http":
-            command = [program, "mcp", "--http", "127.0.0.1:0", "--json"]
+            command = [program, "mcp", "--all-tools", "--http", "127.0.0.1:0", "--json"]
             served = subprocess.Popen(command, env=environment, cwd=place / "project", stdout=subprocess.PIPE)
             url = json.loads(served.stdout.readline())["url"]
             target = [url, "--transport", "http", "--header", f"Authorization: Bearer {TOKEN}"]

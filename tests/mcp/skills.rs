@@ -158,7 +158,7 @@ fn denied_skill_is_invisible_everywhere() {
          [[permissions]]\ntool = \"skill_history\"\ndecision = \"deny\"\n",
     );
     sandbox.create("secret-plan", "Text.");
-    let mut agent = Connection::open(&sandbox, &["--agent", "codex"]);
+    let mut agent = Connection::open(&sandbox, &["--agent", "codex", "--all-tools"]);
     assert_eq!(agent.refused("read_skill", &json!({"name": "secret-plan"}))["code"], "not_found");
     assert_eq!(agent.refused("enable_skill", &json!({"name": "secret-plan"}))["code"], "not_found");
     assert_eq!(agent.done("search_skills", &json!({"query": "secret plan"}))["results"], json!([]));
@@ -240,9 +240,8 @@ fn reading_skill_adds_its_tools() {
     let text =
         "---\nname: git-notes\ndescription: Writes notes. Use in tests.\nallowed-tools: Bash(git:*) Read\n---\n\nGo.\n";
     sandbox.request(&json!({"action": "create", "name": "git-notes", "content": text})).done();
-    let mut agent = Connection::open(&sandbox, &["--defer-tools"]);
+    let mut agent = Connection::open(&sandbox, &[]);
     let before = names(&agent.request("tools/list", &json!({})), "tools");
-    assert_eq!(before, ["read_skill", "read_skill_file", "search_skills", "skill_manage"]);
     agent.done("read_skill", &json!({"name": "skillhub-evolving-skills"}));
     assert!(agent.notifications.iter().any(|message| message["method"] == "notifications/tools/list_changed"));
     let after = names(&agent.request("tools/list", &json!({})), "tools");

@@ -83,7 +83,7 @@ fn disabled_self_evolution_does_nothing() {
         let off = sandbox.run(&["prompt", "--format", "deerflow", "--agent", "codex"]).exits(0).text();
         assert!(!off.contains("Self-Evolution") && !off.contains("skillhub-evolving-skills"), "{off}");
         let patch = json!({"action": "patch", "name": "demo", "find": "body", "replace": "text"});
-        let mut agent = Connection::open(&sandbox, &["--agent", "codex"]);
+        let mut agent = Connection::open(&sandbox, &["--agent", "codex", "--all-tools"]);
         let tools = agent.request("tools/list", &json!({}))["tools"].clone();
         let has = |name: &str| tools.as_array().unwrap().iter().any(|tool| tool["name"] == name);
         assert!(!has("skill_manage") && !has("skill_rollback") && has("read_skill"), "{tools}");

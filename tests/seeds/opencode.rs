@@ -60,7 +60,7 @@ fn one_tool_lists_and_opens_visible_skills() {
 fn other_hosts_can_choose_skill_tool() {
     let sandbox = configured("[agents.mine]\nskill_tool = true\n");
     for (host, name) in [("mine", "skill"), ("codex", "read_skill")] {
-        let listed = tools(&mut Connection::open(&sandbox, &["--agent", host, "--defer-tools"]));
+        let listed = tools(&mut Connection::open(&sandbox, &["--agent", host]));
         let named: Vec<_> =
             listed.iter().filter(|tool| tool["name"] == "skill" || tool["name"] == "read_skill").collect();
         assert_eq!((named.len(), &named[0]["name"]), (1, &json!(name)), "{host}");

@@ -37,6 +37,9 @@ pub struct InstallArgs {
     /// Agent to configure
     #[arg(long, value_name = "ID")]
     agent: String,
+    /// Let the server list all tools from the start
+    #[arg(long)]
+    all_tools: bool,
     /// Print the file's path and new content, and write nothing
     #[arg(long)]
     print: bool,
@@ -109,7 +112,10 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         .or(files.first())
         .ok_or_else(|| CliError::usage(format!("{} has no configuration file here", host.title)))?;
     let target = real_place(file, root.as_deref())?;
-    let entry = entry(context, global, host);
+    let mut entry = entry(context, global, host);
+    if args.all_tools {
+        entry.args.push("--all-tools".to_owned());
+    }
     let before = read(host, &target, &entry)?;
     let after = host.written(file, before.as_deref().unwrap_or_default(), &entry).map_err(failed)?;
     let is_new = before.as_deref() != Some(&after);
@@ -131,7 +137,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         _ => {
             let file = file.display();
             writeln!(out, "{GOOD}Written{GOOD:#}: {file}; {STRONG}{}{STRONG:#} now starts skillhub", host.title)?;
-            out.message(format_args!("Restart it to see the tools."))
+            out.message(format_args!("Restart it to see the tools. Others join them when they are needed."))
         }
     })?;
     Ok(Exit::Done)

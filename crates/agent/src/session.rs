@@ -8,6 +8,8 @@ use crate::tool_policy::{Declared, ToolPolicy};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
     read: Vec<Declared>,
+    /// Tools that were named as a next step.
+    tools: Vec<String>,
 }
 
 impl Session {
@@ -35,23 +37,19 @@ impl Session {
         ToolPolicy::of(&self.read, always_on)
     }
 
-    /// Returns the tools to offer next, without duplicates.
-    ///
-    /// These are the tools in `always`, then those of `others` that the skills read so far declare or that are grouped
-    /// under the name of one of them. A tool that was offered remains offered.
-    #[must_use]
-    pub fn offered<'a>(&self, always: &[&'a str], others: &[(&'a str, Option<&str>)]) -> Vec<&'a str> {
-        let mut offered = always.to_vec();
-        let declared: Vec<Declared> = self.read.iter().filter(|declared| declared.tools.is_some()).cloned().collect();
-        let policy = ToolPolicy::of(&declared, &[]);
-        for (tool, group) in others {
-            let is_grouped = group.is_some_and(|group| self.read.iter().any(|known| known.skill.as_str() == group));
-            let is_declared = policy.restricts && policy.allows(tool);
-            if (is_grouped || is_declared) && !offered.contains(tool) {
-                offered.push(tool);
-            }
+    /// Records that the server named a tool as a next step. Returns whether the tool is new.
+    pub fn add_tool(&mut self, tool: &str) -> bool {
+        let is_new = !self.has_tool(tool);
+        if is_new {
+            self.tools.push(tool.to_owned());
         }
-        offered
+        is_new
+    }
+
+    /// Returns whether the server named a tool as a next step.
+    #[must_use]
+    pub fn has_tool(&self, tool: &str) -> bool {
+        self.tools.iter().any(|known| known == tool)
     }
 }
 
@@ -65,14 +63,12 @@ mod tests {
             skill: SkillName::parse(name).unwrap(),
             tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
         };
-        let others = [("fetch", None), ("fill", Some("forms")), ("send", None), ("read_skill", None)];
         let mut session = Session::default();
-        assert_eq!(session.offered(&["read_skill"], &others), ["read_skill"]);
         assert!(!session.note(skill("forms", None)));
-        assert_eq!(session.offered(&["read_skill"], &others), ["read_skill", "fill"]);
         assert!(session.note(skill("web", Some(&["fetch", "read_skill"]))));
         assert!(!session.note(skill("web", Some(&["fetch", "read_skill"]))), "read twice");
-        assert_eq!(session.offered(&["read_skill"], &others), ["read_skill", "fetch", "fill"]);
+        assert!(session.add_tool("skill_diff") && !session.add_tool("skill_diff"));
+        assert!(session.has_tool("skill_diff") && !session.has_tool("skill_history"));
         let policy = session.policy(&["read_skill".to_owned()]);
         assert!(policy.allows("fetch") && !policy.allows("send"));
         assert!(session.note(skill("web", Some(&["send"]))), "it was changed meanwhile");

@@ -84,13 +84,7 @@ pub(crate) fn named_by_skills(
         names.map(|name| (listed.name.clone(), name)).collect()
     };
     let collect = |catalogue: &Catalogue| match skills {
-        Some(skills) => {
-            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
-            let seen = read.filter(|listed| {
-                matches!(listed.visibility(settings, call.agent), Visibility::Seen | Visibility::Asked)
-            });
-            seen.flat_map(of).collect()
-        }
+        Some(skills) => readable(catalogue, settings, call.agent, skills).into_iter().flat_map(of).collect(),
         None => catalogue
             .skills
             .iter()
@@ -99,6 +93,19 @@ pub(crate) fn named_by_skills(
             .collect(),
     };
     Ok(call.live.with(collect)?)
+}
+
+/// Returns those of the given skills that the agent may read, possibly after confirmation.
+pub(crate) fn readable<'c>(
+    catalogue: &'c Catalogue,
+    settings: &Settings,
+    agent: &str,
+    skills: &[SkillName],
+) -> Vec<&'c ListedSkill> {
+    let found = skills.iter().filter_map(|name| catalogue.find(name).ok());
+    found
+        .filter(|listed| matches!(listed.visibility(settings, agent), Visibility::Seen | Visibility::Asked))
+        .collect()
 }
 
 /// Returns the aliases, the names that clients call, of the composed tools that the given skills bring.

@@ -15,7 +15,9 @@ pub struct Options {
     pub agent: Option<String>,
     /// True if the tool descriptions list the available skills.
     pub catalogue: bool,
-    /// True if rarely used tools are offered only once a skill that brings them has been read.
+    /// True if all of the server's tools are offered from the start, not only the principal ones.
+    pub all_tools: bool,
+    /// True if compiled tools are offered only once a skill that brings them has been read.
     pub defer_tools: bool,
 }
 

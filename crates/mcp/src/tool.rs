@@ -21,7 +21,7 @@ pub(crate) struct Spec {
     pub description: &'static str,
     /// Schema of its arguments.
     pub input: fn() -> Value,
-    /// Properties of its answer, in addition to `ok`.
+    /// Properties of its answer, in addition to `ok`. Null if they are not declared.
     pub output: fn() -> Value,
     pub effect: Effect,
     pub run: fn(&Call<'_>, JsonObject) -> Result<ToolResult, Refusal>,
@@ -95,29 +95,31 @@ pub(crate) struct ToolResult {
     pub changes_lists: bool,
     /// Tool declarations of the skill that was read.
     pub declared: Option<Declared>,
+    /// Tools for the next step, which join the list.
+    pub next: &'static [&'static str],
 }
 
 impl From<Value> for ToolResult {
     fn from(document: Value) -> Self {
-        Self { document, text: None, changes_lists: false, declared: None }
+        Self { document, text: None, changes_lists: false, declared: None, next: &[] }
     }
 }
 
 impl Spec {
     /// Describes the tool for a client's tool list.
     pub fn tool(&self) -> Tool {
-        let reads = self.effect.reads();
-        let hints =
-            ToolAnnotations::from_raw(Some(self.title.to_owned()), Some(reads), Some(!reads), Some(reads), Some(false));
-        let answer = json!({
-            "type": "object",
-            "properties": with((self.output)(), "ok", json!({"type": "boolean"})),
-            "required": ["ok"],
-        });
-        Tool::new(self.name, self.description, object((self.input)()))
+        // Left out where the protocol's default is right.
+        let hints = ToolAnnotations::from_raw(None, Some(self.effect.reads()), None, None, Some(false));
+        let tool = Tool::new(self.name, self.description, object((self.input)()))
             .with_title(self.title)
-            .with_raw_output_schema(object(answer))
-            .with_annotations(hints)
+            .with_annotations(hints);
+        let mut properties = (self.output)();
+        if properties.is_null() {
+            return tool;
+        }
+        properties["ok"] = json!({"type": "boolean"});
+        let answer = json!({"type": "object", "properties": properties, "required": ["ok"]});
+        tool.with_raw_output_schema(object(answer))
     }
 }
 
@@ -162,9 +164,4 @@ pub(crate) fn object(value: Value) -> Arc<JsonObject> {
         Value::Object(object) => Arc::new(object),
         _ => Arc::default(),
     }
-}
-
-fn with(mut properties: Value, key: &str, schema: Value) -> Value {
-    properties[key] = schema;
-    properties
 }

@@ -8,17 +8,15 @@ use serde_json::{Value, json};
 use skill::{Limits, SkillName};
 use skill_manage::{ChangeRequest, Context, ManageError, Notes, Report, RequestError, Rollback, Status};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 
 pub(crate) const SKILL_MANAGE: Spec = Spec {
     name: "skill_manage",
     title: "Change a skill",
-    description: "Create, edit, patch or delete a skill, or write or remove one of its files. Prefer patch over edit. \
-                  Each change is validated, scanned and recorded as a revision; undo it with skill_rollback. The \
-                  status `proposed` means that the change waits for a person's decision. An error names the rule, file \
-                  and line, and the fix.",
+    description: "Change a skill or one of its files. Prefer patch over edit. Each change is checked, scanned and \
+                  recorded as a revision, which skill_rollback undoes. If its status is `proposed`, a person decides.",
     input: manage_input,
-    output: report,
+    output: undeclared,
     effect: Effect::Changes,
     run: manage,
 };
@@ -38,44 +36,40 @@ pub(crate) const SKILL_ROLLBACK: Spec = Spec {
 fn edit_fields() -> Value {
     let actions = ["create", "edit", "patch", "delete", "write_file", "remove_file"];
     json!({
-        "action": {"type": "string", "enum": actions, "description": "Kind of change"},
-        "content": text("Complete SKILL.md (create, edit), or text of the file (write_file)"),
-        "content_base64": text("Bytes of a binary file, in Base64 (write_file)"),
-        "path": text("Path in the skill, such as scripts/run.sh. Default for patch: SKILL.md."),
-        "find": text("Text to replace, exactly as in the file (patch)"),
-        "replace": text("Replacement text (patch)"),
-        "expected_count": {"type": "integer", "minimum": 1, "description": "Exact number of matches; all are replaced"},
-        "replace_all": {"type": "boolean", "description": "Replace every match"},
-        "executable": {"type": "boolean", "description": "Make the file executable (write_file)"},
+        "action": {"type": "string", "enum": actions},
+        "content": text("Whole SKILL.md (create, edit) or file (write_file)"),
+        "content_base64": text("Binary file (write_file)"),
+        "path": text("File in the skill; default for patch: SKILL.md"),
+        "find": text("Exact text (patch)"),
+        "replace": text("New text (patch)"),
+        "expected_count": {"type": "integer", "minimum": 1, "description": "Matches to replace; default 1"},
+        "replace_all": {"type": "boolean"},
+        "executable": {"type": "boolean"},
     })
 }
 
 /// Schema fields that apply to every change.
 fn note_fields() -> Value {
     json!({
-        "name": text("Name of the skill"),
-        "expected_revision": text("Fail unless the skill is at this revision"),
-        "reason": text("Reason, for the history"),
-        "run": text("Id of your run, for the history"),
-        "thread": text("Id of your conversation, for the history"),
-        "dry_run": {"type": "boolean", "description": "Check the change without applying it"},
+        "name": {"type": "string"},
+        "expected_revision": text("Fail if it is not the current one"),
+        "reason": text("Shown in the history"),
+        "run": text("Your run id"),
+        "thread": text("Your conversation id"),
+        "dry_run": {"type": "boolean", "description": "Check only"},
     })
 }
 
 fn manage_input() -> Value {
-    let operation = json!({
-        "type": "object", "properties": edit_fields(), "required": ["action"], "additionalProperties": false,
-    });
     let mut properties = joined(note_fields(), edit_fields());
     properties["evidence"] = json!({
         "type": "array", "items": {"type": "string"}, "maxItems": 10,
-        "description": "Evidence for the person who decides: text, links, eval:ID, outcomes:ID",
+        "description": "For the person who decides: text, links, eval:ID, outcomes:ID",
     });
-    properties["absorbed_into"] = text("Skill into which this one was merged (delete)");
+    properties["absorbed_into"] = text("Skill that replaces it (delete)");
     properties["operations"] = json!({
-        "type": "array", "items": operation, "minItems": 1,
-        "description": "Several edits, applied together or not at all as one revision. Replaces `action` and its \
-                        fields.",
+        "type": "array", "items": {"type": "object"}, "minItems": 1,
+        "description": "Edits for one revision: objects with `action` and its fields",
     });
     arguments(properties, &["name"])
 }
@@ -170,7 +164,12 @@ fn change(
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
     }
-    Ok(ToolResult { changes_lists: applied, ..document.into() })
+    let next: &[&str] = match report.status {
+        Status::Applied => &["skill_rollback"],
+        Status::Proposed => &["skill_review_show"],
+        _ => &[],
+    };
+    Ok(ToolResult { changes_lists: applied, next, ..document.into() })
 }
 
 /// Parses a skill's name from a request.

@@ -5,42 +5,29 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
     title: "Record an outcome",
-    description: "Record the outcome of a run with a skill after it ends: completed, failed, aborted, or corrected if \
-                  someone had to correct your work. Report failures truthfully: skill changes that make runs fail are \
-                  detected and rolled back this way.",
+    description: "Report truthfully how a run with a skill ended; `corrected` if someone had to correct your work. \
+                  Changes that make runs fail are rolled back.",
     input: || {
-        let event = json!({
-            "type": "string",
-            "enum": ["activated", "completed", "failed", "aborted", "corrected"],
-            "description": "Outcome of the run",
-        });
-        let number = |what: &str| json!({"type": "integer", "minimum": 0, "description": what});
+        let events = ["activated", "completed", "failed", "aborted", "corrected"];
+        let number = || json!({"type": "integer", "minimum": 0});
         let fields = json!({
-            "name": text("Name of the skill"),
-            "event": event,
-            "run": text("Id of your run, the same as for read_skill. Default: this connection."),
-            "thread": text("Id of your conversation, the same as for skill_manage"),
-            "task": text("The task, in the same words each time: one task counts once a day"),
-            "latency_ms": number("Duration in milliseconds"),
-            "tokens_in": number("Input tokens used"),
-            "tokens_out": number("Output tokens used"),
+            "name": {"type": "string"},
+            "event": {"type": "string", "enum": events},
+            "run": text("As for read_skill"),
+            "thread": text("Your conversation id"),
+            "task": text("The task, in the same words each time; it counts once a day"),
+            "latency_ms": number(),
+            "tokens_in": number(),
+            "tokens_out": number(),
         });
         arguments(fields, &["name", "event"])
     },
-    output: || {
-        json!({
-            "recorded": {"type": "integer"},
-            "doubles": {"type": "integer"},
-            "unrecorded": {"type": "integer"},
-            "skills": {"type": "array", "items": {"type": "string"}},
-            "decisions": {"type": "array", "items": {"type": "object"}},
-        })
-    },
+    output: undeclared,
     effect: Effect::Changes,
     run: record,
 };

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
-use crate::{composed, systems::SYSTEMS};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use crate::{composed, offer, systems::SYSTEMS};
 
 /// Default number of search results. [`MOST_RESULTS`] is the maximum.
 const RESULTS: usize = 10;
@@ -22,35 +22,16 @@ const MOST_RESULTS: usize = 50;
 pub(crate) const READ_SKILL: Spec = Spec {
     name: "read_skill",
     title: "Read a skill",
-    description: "Read the instructions of a skill before you start work that it covers. Identify it by its name, or \
-                  by the absolute path of its folder or SKILL.md. Read its other files with read_skill_file.",
+    description: "Read a skill's instructions before work that it covers, by name or path. Read its other files with \
+                  read_skill_file.",
     input: || {
-        let path = text(
-            "Absolute path of its folder or SKILL.md. If `name` is given too, both must refer to the same \
-                         skill.",
-        );
-        let run = text("Id of your run, which gets the same revision throughout. Default: this connection.");
-        let active = "Skills that you read earlier and still follow. Default: those read over this connection. \
-                      tool_policy lists the tools that all of them allow.";
+        let path = text("Absolute path of its folder or SKILL.md");
+        let run = text("Your run id, to get one revision throughout; default: this connection");
+        let active = "Skills that you still follow, for tool_policy; default: those read here";
         let active = json!({"type": "array", "items": {"type": "string"}, "description": active});
-        arguments(json!({"name": text("Name of the skill"), "path": path, "active": active, "run": run}), &[])
+        arguments(json!({"name": {"type": "string"}, "path": path, "active": active, "run": run}), &[])
     },
-    output: || {
-        json!({
-            "name": {"type": "string"},
-            "path": {"type": ["string", "null"]},
-            "content": {"type": "string"},
-            "files": {"type": "array", "items": {"type": "string"}},
-            "allowed_tools": {"type": ["array", "null"], "items": {"type": "string"}},
-            "revision": {"type": ["string", "null"]},
-            "edited": {"type": "boolean"},
-            "digest": {"type": "string"},
-            "held": {"type": ["string", "null"]},
-            "warnings": {"type": "array", "items": {"type": "string"}},
-            "tool_policy": {"type": "object"},
-            "tools": {"type": "array", "items": {"type": "string"}},
-        })
-    },
+    output: undeclared,
     effect: Effect::Reads,
     run: read_skill,
 };
@@ -58,24 +39,13 @@ pub(crate) const READ_SKILL: Spec = Spec {
 pub(crate) const READ_SKILL_FILE: Spec = Spec {
     name: "read_skill_file",
     title: "Read a file of a skill",
-    description: "Read one file of a skill, such as references/api.md. Long files are split: continue from \
-                  next_offset.",
+    description: "Read a skill's file, such as references/api.md. Continue a long one from next_offset.",
     input: || {
-        let offset = json!({"type": "integer", "minimum": 0, "description": "Byte to start from"});
-        let path = text("Path relative to the skill's folder");
-        arguments(json!({"name": text("Name of the skill"), "path": path, "offset": offset}), &["name", "path"])
+        let offset = json!({"type": "integer", "minimum": 0});
+        let fields = json!({"name": {"type": "string"}, "path": text("Path in the skill"), "offset": offset});
+        arguments(fields, &["name", "path"])
     },
-    output: || {
-        json!({
-            "name": {"type": "string"},
-            "path": {"type": "string"},
-            "size": {"type": "integer"},
-            "executable": {"type": "boolean"},
-            "text": {"type": "string"},
-            "base64": {"type": "string"},
-            "next_offset": {"type": ["integer", "null"]},
-        })
-    },
+    output: undeclared,
     effect: Effect::Reads,
     run: read_skill_file,
 };
@@ -83,13 +53,12 @@ pub(crate) const READ_SKILL_FILE: Spec = Spec {
 pub(crate) const SEARCH_SKILLS: Spec = Spec {
     name: "search_skills",
     title: "Search skills",
-    description: "Search the available skills by what you need to do. Matches words in names, descriptions and paths; \
-                  best match first.",
+    description: "Find skills by words of their names, descriptions and paths, best first.",
     input: || {
-        let limit = json!({"type": "integer", "minimum": 1, "description": "Maximum number of results. Default: 10."});
-        arguments(json!({"query": text("Search terms"), "limit": limit}), &["query"])
+        let limit = json!({"type": "integer", "minimum": 1, "description": "Default 10"});
+        arguments(json!({"query": text("What you need to do"), "limit": limit}), &["query"])
     },
-    output: || json!({"results": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}}),
+    output: undeclared,
     effect: Effect::Reads,
     run: search_skills,
 };
@@ -154,6 +123,8 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refu
 fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
     let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
     names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
+    let own = call.place.settings().and_then(|settings| offer::joined(call, &settings, std::slice::from_ref(skill)));
+    names.extend(own.unwrap_or_default().into_iter().map(str::to_owned));
     names
 }
 
@@ -280,9 +251,13 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, R
     let SearchArguments { query, limit } = read(arguments)?;
     let limit = limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS);
     let settings = call.place.settings()?;
+    let mut next: &[&str] = &[];
     let document = call.live.with(|catalogue| {
         let seen = catalogue.seen(&settings, call.agent);
         let hits = search(&seen, &query, limit);
+        if hits.is_empty() {
+            next = &["search_marketplace", "install_skill"];
+        }
         hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
         // Skills that compiled to a tool are listed with its alias.
         let entries = catalogue.libraries().first().and_then(|library| compose::Store::of(library).read().ok());
@@ -296,7 +271,7 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, R
         });
         json!({"ok": true, "results": results.collect::<Vec<_>>(), "total": seen.len()})
     })?;
-    Ok(document.into())
+    Ok(ToolResult { next, ..document.into() })
 }
 
 #[derive(Deserialize)]
