@@ -86,6 +86,7 @@ mod story;
 mod surface;
 mod tls;
 mod together;
+mod triggers;
 mod undoing;
 #[cfg(unix)]
 mod untrusted_home;

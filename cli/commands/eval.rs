@@ -1,5 +1,6 @@
 //! `skillhub eval` runs the test cases of skills, and compares a change with the current state.
 
+mod chooser;
 mod compare;
 mod lint;
 pub mod required;
@@ -7,6 +8,7 @@ mod run;
 mod runner;
 mod side;
 mod store;
+mod trigger;
 
 use clap::{Args, Subcommand};
 
@@ -21,11 +23,14 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub eval lint ./my-skill                  problems in evals/evals.json, with their lines
   skillhub eval run my-skill --runner ./run.sh   run each case and grade the answers
+  skillhub eval run my-skill --trigger --runner ./choose.sh
+                                                 does its description make an agent choose it?
   skillhub eval compare my-skill head k7m3qx --runner ./run.sh
                                                  is the proposal k7m3qx worse than the newest revision?
 
 The runner is your command: it gets the prompt in SKILLHUB_EVAL_PROMPT and the skill's folder in
-SKILLHUB_EVAL_SKILL, works in its current folder, and prints the answer.")]
+SKILLHUB_EVAL_SKILL, works in its current folder, and prints the answer. With --trigger it gets the list
+of the installed skills in the file SKILLHUB_EVAL_SKILLS, and prints the names of those to read.")]
 pub enum EvalCommand {
     /// Check the test cases of skills
     Lint(lint::LintArgs),
@@ -39,8 +44,12 @@ pub enum EvalCommand {
 #[derive(Debug, Args)]
 pub struct RunnerArgs {
     /// Command that runs a case, for the system's shell
-    #[arg(long, value_name = "CMD")]
-    runner: String,
+    #[arg(long, value_name = "CMD", required_unless_present = "trigger")]
+    runner: Option<String>,
+    /// Run the queries in evals/eval_queries.json: is the skill chosen when it should be? Without --runner,
+    /// skillhub's own search chooses, as a baseline
+    #[arg(long, conflicts_with_all = ["judge", "allow_scripts", "cases"])]
+    trigger: bool,
     /// Command that grades assertions in plain words: JSON on stdin, JSON on stdout
     #[arg(long, value_name = "CMD")]
     judge: Option<String>,
@@ -59,6 +68,13 @@ pub struct RunnerArgs {
     /// Write the results to this folder [default: below the home]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
+}
+
+impl RunnerArgs {
+    /// Returns the runner's command line. Empty if there is none.
+    fn command(&self) -> &str {
+        self.runner.as_deref().unwrap_or_default()
+    }
 }
 
 /// Runs the subcommand.

@@ -72,7 +72,8 @@ fn tools_join_once_their_skill_is_read() {
 #[test]
 fn tools_join_skills_that_name_them() {
     let sandbox = Sandbox::new();
-    let config = "[tools.groups]\ngrouped = ['skill_status']\n[[permissions]]\ntool = 'skill_diff'\ndecision = 'deny'\n";
+    let config =
+        "[tools.groups]\ngrouped = ['skill_status']\n[[permissions]]\ntool = 'skill_diff'\ndecision = 'deny'\n";
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
     for (name, line) in [

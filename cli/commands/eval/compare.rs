@@ -12,6 +12,7 @@ use super::{
     runner::{CaseRun, Results, Runner, write_json},
     side::{Side, evals_of},
     store::{Store, Stored},
+    trigger,
 };
 use crate::{
     context::Context,
@@ -25,6 +26,7 @@ use crate::{
   skillhub eval compare my-skill head k7m3qx --runner ./run.sh
   skillhub eval compare my-skill 3 head --runner ./run.sh --repeat 10
   skillhub eval compare my-skill ./main/my-skill ./branch/my-skill --runner ./run.sh --json
+  skillhub eval compare my-skill head k7m3qx --trigger --runner ./choose.sh
 
 Runs base and candidate in turns on the base's cases, after running the base against itself to find flaky
 assertions. An exact paired test decides: better, no difference, or worse. Exit code 1: the candidate is
@@ -39,18 +41,18 @@ pub struct CompareArgs {
     candidate: String,
     /// Pairs of runs for each case; fewer than 5 can never show `worse`
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeat: u32,
+    pub(super) repeat: u32,
     /// Runs of the base for each case to find flaky assertions
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    trial: u32,
+    pub(super) trial: u32,
     /// Probability of a wrong `worse` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().alpha, value_parser = share)]
-    alpha: f64,
+    pub(super) alpha: f64,
     /// Probability of a wrong `better` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().promote_alpha, value_parser = share)]
-    promote_alpha: f64,
+    pub(super) promote_alpha: f64,
     #[command(flatten)]
-    runner: RunnerArgs,
+    pub(super) runner: RunnerArgs,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -71,6 +73,9 @@ struct Match<'a> {
 pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliError> {
     let base = Side::parse(context, &args.skill, &args.base)?;
     let candidate = Side::parse(context, &args.skill, &args.candidate)?;
+    if args.runner.trigger {
+        return trigger::compare(context, args, &base, &candidate);
+    }
     let set = evals_of(&base)?;
     let runner = Runner::new(context, &args.runner, &base.name, &base.bundle);
     let cases = runner.cases(&set)?;
@@ -100,7 +105,7 @@ pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliErro
             &base.name,
             digests,
             time(context.now),
-            &args.runner.runner,
+            args.runner.command(),
             at,
             comparison.clone(),
         ))?;

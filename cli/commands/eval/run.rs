@@ -9,6 +9,7 @@ use super::{
     runner::{Results, Runner, write_json},
     side::{Side, evals_of},
     store::{FailedAssertion, LastRun, Store},
+    trigger,
 };
 use crate::{
     context::Context,
@@ -31,11 +32,11 @@ pub struct RunArgs {
     /// Skill folder, or a skill in the library: NAME or NAME@REV
     #[arg(value_name = "SKILL")]
     skill: String,
-    /// Run each case N times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    repeat: u32,
+    /// Run each case N times [default: 1; with --trigger: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: Option<u32>,
     /// Also run each case without the skill
-    #[arg(long)]
+    #[arg(long, conflicts_with = "trigger")]
     baseline: bool,
     #[command(flatten)]
     runner: RunnerArgs,
@@ -44,7 +45,10 @@ pub struct RunArgs {
 /// Runs all cases and prints the results.
 pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let side = Side::of_skill(context, &args.skill)?;
-    let set = evals_of(&side)?;
+    if args.runner.trigger {
+        return trigger::run(context, &side, args.repeat, &args.runner);
+    }
+    let (set, repeat) = (evals_of(&side)?, args.repeat.unwrap_or(1) as usize);
     let runner = Runner::new(context, &args.runner, &side.name, &side.bundle);
     let cases = runner.cases(&set)?;
     let store = Store::of(context);
@@ -55,8 +59,8 @@ pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let ways: &[Way] = if args.baseline { &[Way::WithSkill, Way::WithoutSkill] } else { &[Way::WithSkill] };
     let mut runs = Vec::new();
     let working = context.out.working("running cases");
-    let of = cases.len() * args.repeat as usize * ways.len();
-    for number in 1..=args.repeat as usize {
+    let of = cases.len() * repeat * ways.len();
+    for number in 1..=repeat {
         for case in &cases {
             for way in ways {
                 working.at("running cases", runs.len(), of);

@@ -63,7 +63,7 @@ pub(super) struct CaseRun {
 impl<'a> Runner<'a> {
     /// Creates a runner for a skill, with the cases of `judging`.
     pub fn new(context: &Context, args: &'a RunnerArgs, skill: &'a str, judging: &'a Bundle) -> Self {
-        let command = process::from_here(&args.runner, &context.cwd);
+        let command = process::from_here(args.command(), &context.cwd);
         let judge = args.judge.as_ref().map(|judge| process::from_here(judge, &context.cwd));
         Self { args, command, judge, skill, judging, limits: EvalLimits::default(), counts: Cell::new((0, 0)) }
     }
@@ -131,7 +131,7 @@ impl<'a> Runner<'a> {
         if runs == 0 || unstarted < runs {
             return Ok(());
         }
-        let message = format!("cannot run the runner {:?}: it was not found or is not executable", self.args.runner);
+        let message = format!("cannot run the runner {:?}: it was not found or is not executable", self.args.command());
         Err(CliError::new("runner_failed", Exit::Failed, message)
             .hint("give its full path, as it runs in a temporary folder, and make the file executable"))
     }

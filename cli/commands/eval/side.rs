@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use evolve::evals::{EvalLimits, EvalSet, read};
+use evolve::evals::{EVALS_FILE, EvalLimits, EvalSet, read};
 use library::{Library, ProposalId, folder::Leftovers};
 use serde_json::{Value, json};
 use skill::{Bundle, Problem, SkillName};
@@ -12,6 +12,7 @@ use crate::{
     commands::discovery::FoundSkill,
     context::Context,
     exit::{CliError, Exit, io_at},
+    print::shell_word,
 };
 
 /// A state of a skill that can be evaluated.
@@ -100,6 +101,14 @@ impl Side {
         Ok(Self { name, bundle, label: written.to_owned(), revision: None, proposal: None })
     }
 
+    /// Returns the argument that names it: a folder, or the name of the skill.
+    pub(super) fn written(&self) -> String {
+        match (&self.revision, &self.proposal) {
+            (None, None) => shell_word(&self.label),
+            _ => self.name.clone(),
+        }
+    }
+
     /// Formats the state for JSON documents.
     pub fn document(&self) -> Value {
         json!({
@@ -126,21 +135,21 @@ fn name_of(skill_md: &str) -> Option<String> {
 /// The skill has no cases, or they cannot be read.
 pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
     let reading = read(&side.bundle, &EvalLimits::default());
-    reading.set.ok_or_else(|| {
-        let errors: Vec<&Problem> = reading.problems.iter().filter(|problem| problem.is_error()).collect();
-        let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
-        let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
-        let message = format!(
-            "{} has no test cases: {}",
-            side.name,
-            errors.iter().take(3).map(told).collect::<Vec<_>>().join("; ")
-        );
-        match is_missing {
-            true => CliError::new("not_found", Exit::NotFound, message)
-                .hint("write evals/evals.json as docs/guides/evals.md describes"),
-            false => CliError::new("invalid_evals", Exit::Invalid, message)
-                .hint(format!("list all problems: skillhub eval lint {}", side.name))
-                .details(json!({"problems": reading.problems})),
-        }
-    })
+    reading.set.ok_or_else(|| refuse_evals(side, "test cases", EVALS_FILE, &reading.problems))
+}
+
+/// Returns the error for evals that are missing or invalid. `contents` names what the file should have.
+pub(super) fn refuse_evals(side: &Side, contents: &str, file: &str, problems: &[Problem]) -> CliError {
+    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
+    let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
+    let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
+    let told = errors.iter().take(3).map(told).collect::<Vec<_>>().join("; ");
+    let message = format!("{} has no {contents}: {told}", side.name);
+    match is_missing {
+        true => CliError::new("not_found", Exit::NotFound, message)
+            .hint(format!("write {file} as docs/guides/evals.md describes")),
+        false => CliError::new("invalid_evals", Exit::Invalid, message)
+            .hint(format!("list all problems: skillhub eval lint {}", side.written()))
+            .details(json!({"problems": problems})),
+    }
 }

@@ -3,6 +3,9 @@
 //! The format is that of the standard's guide, with `assertions`, and of skill-creator, with `expectations`. Sentences
 //! are decided by a person or a judge, and machine-checkable assertions by [`Check`]s. [`read()`] reports every problem
 //! with its line, and [`grade()`] evaluates a run of a case. This module does not execute runs.
+//!
+//! [`TriggerSet`] has the queries that show when agents choose the skill by its description, and [`TriggerReport`] their
+//! evaluation.
 
 mod assertion;
 mod grade;
@@ -10,6 +13,8 @@ mod json_path;
 mod lines;
 mod read;
 mod results;
+mod trigger_report;
+mod triggers;
 
 use serde_json::Value;
 use skill::{Bundle, Digest, SkillPath};
@@ -18,6 +23,8 @@ pub use assertion::{Assertion, Check, Target};
 pub use grade::{ExitReason, Graded, Judgement, Observed, Witness, grade};
 pub use read::{Reading, read};
 pub use results::{Grading, Metrics, RunResult, Side, Summary, Timing, benchmark};
+pub use trigger_report::{Neighbour, QueryResult, QueryRuns, Share, TRIGGER_RATE, TriggerReport, is_expected};
+pub use triggers::{QUERIES_FILE, TriggerQuery, TriggerReading, TriggerSet, read_queries};
 
 /// Path of the file with a skill's cases.
 pub const EVALS_FILE: &str = "evals/evals.json";
@@ -40,6 +47,10 @@ pub struct EvalLimits {
     pub pattern_bytes: usize,
     /// Length of quoted evidence in characters.
     pub evidence_chars: usize,
+    /// Number of queries about triggering of a skill.
+    pub queries: usize,
+    /// Length of a query in characters.
+    pub query_chars: usize,
 }
 
 impl Default for EvalLimits {
@@ -51,6 +62,8 @@ impl Default for EvalLimits {
             id_chars: 100,
             pattern_bytes: 2_000,
             evidence_chars: 300,
+            queries: 500,
+            query_chars: 10_000,
         }
     }
 }

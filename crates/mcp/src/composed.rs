@@ -103,9 +103,7 @@ pub(crate) fn readable<'c>(
     skills: &[SkillName],
 ) -> Vec<&'c ListedSkill> {
     let found = skills.iter().filter_map(|name| catalogue.find(name).ok());
-    found
-        .filter(|listed| matches!(listed.visibility(settings, agent), Visibility::Seen | Visibility::Asked))
-        .collect()
+    found.filter(|listed| matches!(listed.visibility(settings, agent), Visibility::Seen | Visibility::Asked)).collect()
 }
 
 /// Returns the aliases, the names that clients call, of the composed tools that the given skills bring.

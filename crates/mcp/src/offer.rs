@@ -85,11 +85,7 @@ fn is_allowed(call: &Call<'_>, settings: &Settings, spec: &Spec) -> bool {
 
 /// Returns the tools of this server that join with the given skills: those of the built-in skills, and those named by
 /// `allowed-tools` or the groups in the configuration. A bare `*` brings none.
-pub(crate) fn joined(
-    call: &Call<'_>,
-    settings: &Settings,
-    skills: &[SkillName],
-) -> Result<Vec<&'static str>, Refusal> {
+pub(crate) fn joined(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<&'static str>, Refusal> {
     if skills.is_empty() {
         return Ok(Vec::new());
     }
@@ -149,7 +145,8 @@ mod tests {
 
     #[test]
     fn hints_name_tools_by_whole_words() {
-        let named: Vec<_> = named_in("compile it with `skills_codegen {}`, or see my_skill_diff and read_skill").collect();
+        let named: Vec<_> =
+            named_in("compile it with `skills_codegen {}`, or see my_skill_diff and read_skill").collect();
         assert_eq!(named, ["skills_codegen"]);
     }
 }

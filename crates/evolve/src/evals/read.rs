@@ -37,39 +37,57 @@ const CASE_FIELDS: [&str; 13] = [
 /// Reads the `evals/evals.json` of a skill.
 #[must_use]
 pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
-    let mut reader = Reader { skill, limits, places: LinePositions::default(), problems: Vec::new() };
-    let set = reader.set();
-    let is_bad = reader.problems.iter().any(Problem::is_error);
-    let mut problems = reader.problems;
-    problems.sort_by_key(|problem| problem.line);
+    let mut reader = Reader::new(skill, limits, EVALS_FILE);
+    let set = reader.json("cases").and_then(|document| reader.cases(&document));
+    let (is_bad, problems) = reader.finish();
     Reading { set: set.filter(|_| !is_bad), problems }
 }
 
-struct Reader<'s> {
+/// Reads one file of the evals, and collects its problems.
+pub(super) struct Reader<'s> {
     skill: &'s Bundle,
-    limits: &'s EvalLimits,
+    /// Limits on the content.
+    pub limits: &'s EvalLimits,
+    path: &'s str,
     places: LinePositions,
     problems: Vec<Problem>,
+}
+
+impl<'s> Reader<'s> {
+    pub fn new(skill: &'s Bundle, limits: &'s EvalLimits, path: &'s str) -> Self {
+        Self { skill, limits, path, places: LinePositions::default(), problems: Vec::new() }
+    }
+
+    /// Returns whether a problem is an error, and all problems in the order of the file.
+    pub fn finish(self) -> (bool, Vec<Problem>) {
+        let mut problems = self.problems;
+        problems.sort_by_key(|problem| problem.line);
+        (problems.iter().any(Problem::is_error), problems)
+    }
 }
 
 impl Reader<'_> {
     fn tell(&mut self, severity: Severity, code: &'static str, at: &str, message: impl Into<String>) {
         let line = self.places.line(at);
-        self.problems.push(Problem { code, severity, message: message.into(), path: EVALS_FILE.to_owned(), line });
+        self.problems.push(Problem { code, severity, message: message.into(), path: self.path.to_owned(), line });
     }
 
-    fn error(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
+    /// Reports an error at a JSON Pointer.
+    pub fn error(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
         self.tell(Severity::Error, code, at, message);
     }
 
-    fn warn(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
+    /// Reports a warning at a JSON Pointer.
+    pub fn warn(&mut self, code: &'static str, at: &str, message: impl Into<String>) {
         self.tell(Severity::Warning, code, at, message);
     }
 
-    fn set(&mut self) -> Option<EvalSet> {
-        let path = SkillPath::parse(EVALS_FILE).ok()?;
+    /// Parses the file as JSON. `contents` names the contents, for the message that it is missing.
+    pub fn json(&mut self, contents: &str) -> Option<Value> {
+        let path = SkillPath::parse(self.path).ok()?;
         let Some(file) = self.skill.get(&path) else {
-            self.error("evals_missing", "", format!("{EVALS_FILE} does not exist, so the skill has no cases to run"));
+            let message = format!("{} does not exist, so the skill has no {contents} to run", self.path);
+            self.error("evals_missing", "", message);
             return None;
         };
         let Some(text) = file.text() else {
@@ -95,10 +113,10 @@ impl Reader<'_> {
                 last.line = Some(line);
             }
         }
-        self.document(&document)
+        Some(document)
     }
 
-    fn document(&mut self, document: &Value) -> Option<EvalSet> {
+    fn cases(&mut self, document: &Value) -> Option<EvalSet> {
         let (list, at) = match document {
             Value::Array(list) => (list, String::new()),
             Value::Object(map) => {
@@ -147,7 +165,8 @@ impl Reader<'_> {
             self.error(
                 "eval_form",
                 at,
-                "cases about triggering (`should_trigger`) are not supported; a case must be a task",
+                "this is a query about triggering (`should_trigger`), not a task; queries belong in \
+                 evals/eval_queries.json and run with --trigger",
             );
             return None;
         }
@@ -201,7 +220,8 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, map: &Map<String, Value>, key: &str, at: &str) -> Option<String> {
+    /// Returns a text field.
+    pub fn text(&mut self, map: &Map<String, Value>, key: &str, at: &str) -> Option<String> {
         let at = format!("{at}/{key}");
         match map.get(key)? {
             Value::String(text) if text.chars().count() <= self.limits.text_chars => Some(text.clone()),

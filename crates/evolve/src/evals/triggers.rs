@@ -1,0 +1,190 @@
+//! [`TriggerSet`]: queries of users, with whether the description of a skill should make an agent choose it.
+//!
+//! The format is that of the standard's guide and of skill-creator: a list of `{"query": …, "should_trigger": true}`.
+//! [`read_queries`] reports every problem with its line. Runs are evaluated by [`TriggerReport`](super::TriggerReport).
+
+use serde_json::Value;
+use skill::{Bundle, Problem, SkillPath};
+
+use super::{EvalLimits, read::Reader};
+
+/// Path of the file with a skill's queries, as in the standard's guide.
+pub const QUERIES_FILE: &str = "evals/eval_queries.json";
+
+/// A query, with the expected choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriggerQuery {
+    /// Words of the user.
+    pub text: String,
+    /// True if the agent should choose the skill, false if it should not.
+    pub should_trigger: bool,
+}
+
+/// Queries of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriggerSet {
+    /// Path of the file inside the skill.
+    pub path: String,
+    /// Queries, at least one, all different.
+    pub queries: Vec<TriggerQuery>,
+}
+
+/// Result of reading a skill's queries.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TriggerReading {
+    /// Queries. `None` if there are none, or if a problem is an error.
+    pub set: Option<TriggerSet>,
+    /// All problems, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the queries of a skill from [`QUERIES_FILE`], or else from the first other JSON file in `evals/` whose entries
+/// have `should_trigger`.
+#[must_use]
+pub fn read_queries(skill: &Bundle, limits: &EvalLimits) -> TriggerReading {
+    let path = file_of(skill).unwrap_or_else(|| QUERIES_FILE.to_owned());
+    let mut reader = Reader::new(skill, limits, &path);
+    let queries = reader.json("queries").and_then(|document| reader.queries(&document));
+    let (is_bad, problems) = reader.finish();
+    let set = queries.filter(|_| !is_bad).map(|queries| TriggerSet { path: path.clone(), queries });
+    TriggerReading { set, problems }
+}
+
+fn file_of(skill: &Bundle) -> Option<String> {
+    let in_evals = |path: &&SkillPath| {
+        let name = path.as_str().strip_prefix("evals/");
+        name.is_some_and(|name| name.ends_with(".json") && !name.contains('/'))
+    };
+    let has_queries = |path: &&SkillPath| {
+        let text = skill.get(path).and_then(|file| file.text());
+        let document = text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
+        list_of(&document).is_some_and(|(list, _)| list.iter().any(|entry| entry.get("should_trigger").is_some()))
+    };
+    let mut paths = skill.paths().filter(in_evals);
+    let is_there = skill.paths().any(|path| path.as_str() == QUERIES_FILE);
+    let found = if is_there { None } else { paths.find(has_queries) };
+    found.map(ToString::to_string)
+}
+
+/// Returns the list of entries, with the JSON Pointer of the list.
+fn list_of(document: &Value) -> Option<(&Vec<Value>, String)> {
+    if let Value::Array(list) = document {
+        return Some((list, String::new()));
+    }
+    ["queries", "evals", "cases"].iter().find_map(|key| Some((document.get(key)?.as_array()?, format!("/{key}"))))
+}
+
+impl Reader<'_> {
+    fn queries(&mut self, document: &Value) -> Option<Vec<TriggerQuery>> {
+        let Some((list, at)) = list_of(document) else {
+            self.error("evals_form", "", "the file must be a list: [{\"query\": …, \"should_trigger\": true}, …]");
+            return None;
+        };
+        if list.is_empty() {
+            self.error("evals_empty", &at, "the list of queries is empty");
+        }
+        let most = self.limits.queries;
+        if list.len() > most {
+            self.error("evals_too_many", &at, format!("there are {} queries; the limit is {most}", list.len()));
+            return None;
+        }
+        let mut queries: Vec<TriggerQuery> = Vec::new();
+        for (index, written) in list.iter().enumerate() {
+            let at = format!("{at}/{index}");
+            let Some(query) = self.query(written, &at) else { continue };
+            match queries.iter().any(|known| known.text == query.text) {
+                true => self.error("eval_query", &at, format!("the query occurs twice: {}", query.text)),
+                false => queries.push(query),
+            }
+        }
+        if !queries.is_empty() && queries.iter().all(|query| query.should_trigger) {
+            self.warn("eval_queries", &at, "every query should trigger, so a description that is too broad passes");
+        }
+        Some(queries)
+    }
+
+    fn query(&mut self, written: &Value, at: &str) -> Option<TriggerQuery> {
+        let Some(map) = written.as_object() else {
+            self.error("eval_form", at, "an entry must be an object with `query` and `should_trigger`");
+            return None;
+        };
+        let key = if map.contains_key("query") { "query" } else { "prompt" };
+        let Some(text) = self.text(map, key, at) else {
+            if map.get(key).is_none_or(Value::is_null) {
+                self.error("eval_query", at, "the entry has no `query`");
+            }
+            return None;
+        };
+        let most = self.limits.query_chars;
+        if text.trim().is_empty() || text.chars().count() > most {
+            self.error("eval_query", at, format!("a query must have 1 to {most} characters"));
+        }
+        let Some(should_trigger) = map.get("should_trigger").and_then(Value::as_bool) else {
+            self.error("eval_query", at, "`should_trigger` must be true or false");
+            return None;
+        };
+        Some(TriggerQuery { text, should_trigger })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::{File, Limits};
+
+    use super::*;
+
+    fn reading(path: &str, text: &str) -> TriggerReading {
+        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
+        let files = [("SKILL.md", "---\nname: a\n---\n"), ("evals/a.json", "[1]"), (path, text)];
+        let files = files.map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
+        read_queries(&Bundle::from_files(files, &Limits::default()).unwrap(), &EvalLimits::default())
+    }
+
+    const TWO: &str =
+        "[{\"query\": \"fill it\", \"should_trigger\": true}, {\"query\": \"no\", \"should_trigger\": false}]";
+
+    #[test]
+    fn queries_are_found_under_other_names() {
+        let cases = TWO.replace("query\"", "prompt\"");
+        let object = format!("{{\"skill_name\": \"a\", \"evals\": {cases}}}");
+        for (path, text) in [(QUERIES_FILE, TWO), ("evals/triggers.json", TWO), ("evals/evals.json", object.as_str())] {
+            let read = reading(path, text);
+            let set = read.set.unwrap_or_else(|| panic!("{path}: {:?}", read.problems));
+            assert_eq!((set.path.as_str(), set.queries.len()), (path, 2));
+            assert_eq!(set.queries[0], TriggerQuery { text: "fill it".to_owned(), should_trigger: true });
+        }
+    }
+
+    #[test]
+    fn malformed_queries_are_refused() {
+        let many = |count: usize| {
+            let entry = |at| format!("{{\"query\": \"q{at}\", \"should_trigger\": {}}}", at % 2 == 0);
+            format!("[{}]", (0..count).map(entry).collect::<Vec<_>>().join(","))
+        };
+        let long = format!("[{{\"query\": \"{}\", \"should_trigger\": false}}]", "x".repeat(10_001));
+        for (text, code) in [
+            ("[{", "evals_syntax"),
+            ("{\"queries\": 7}", "evals_form"),
+            ("[]", "evals_empty"),
+            ("[7]", "eval_form"),
+            ("[{\"should_trigger\": true}]", "eval_query"),
+            ("[{\"query\": 7, \"should_trigger\": true}]", "eval_form"),
+            ("[{\"query\": \" \", \"should_trigger\": true}]", "eval_query"),
+            ("[{\"query\": \"q\"}]", "eval_query"),
+            ("[{\"query\": \"q\", \"should_trigger\": \"yes\"}]", "eval_query"),
+            (
+                "[{\"query\": \"q\", \"should_trigger\": true}, {\"query\": \"q\", \"should_trigger\": false}]",
+                "eval_query",
+            ),
+            (long.as_str(), "eval_query"),
+            (many(10_000).as_str(), "evals_too_many"),
+        ] {
+            let read = reading(QUERIES_FILE, text);
+            let is_told = read.problems.iter().any(|problem| problem.code == code && problem.is_error());
+            assert!(read.set.is_none() && is_told, "{code}: {:?}", read.problems);
+        }
+        assert_eq!(reading(QUERIES_FILE, &many(500)).set.unwrap().queries.len(), 500);
+        let broad = reading(QUERIES_FILE, "[{\"query\": \"q\", \"should_trigger\": true}]");
+        assert_eq!((broad.set.is_some(), broad.problems[0].code), (true, "eval_queries"));
+    }
+}
