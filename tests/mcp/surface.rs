@@ -83,7 +83,8 @@ fn tools_join_skills_that_name_them() {
         ("any", "allowed-tools: \"*\""),
     ] {
         let text = format!("---\nname: {name}\ndescription: Does {name}. Use in tests.\n{line}\n---\n\nGo.\n");
-        sandbox.request(&json!({"action": "create", "name": name, "content": text})).done();
+        fs::create_dir_all(sandbox.user_skill(name)).unwrap();
+        fs::write(sandbox.user_skill(name).join("SKILL.md"), text).unwrap();
     }
     let mut agent = Connection::open(&sandbox, &[]);
     for (skill, tools) in [

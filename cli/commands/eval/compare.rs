@@ -41,18 +41,18 @@ pub struct CompareArgs {
     candidate: String,
     /// Pairs of runs for each case; fewer than 5 can never show `worse`
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(super) repeat: u32,
+    repeat: u32,
     /// Runs of the base for each case to find flaky assertions
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub(super) trial: u32,
+    trial: u32,
     /// Probability of a wrong `worse` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().alpha, value_parser = share)]
-    pub(super) alpha: f64,
+    alpha: f64,
     /// Probability of a wrong `better` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().promote_alpha, value_parser = share)]
-    pub(super) promote_alpha: f64,
+    promote_alpha: f64,
     #[command(flatten)]
-    pub(super) runner: RunnerArgs,
+    runner: RunnerArgs,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -73,8 +73,10 @@ struct Match<'a> {
 pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliError> {
     let base = Side::parse(context, &args.skill, &args.base)?;
     let candidate = Side::parse(context, &args.skill, &args.candidate)?;
+    let rules = Rules { alpha: args.alpha, promote_alpha: args.promote_alpha, ..Rules::default() };
     if args.runner.trigger {
-        return trigger::compare(context, args, &base, &candidate);
+        let terms = trigger::Terms { repeat: args.repeat, trial: args.trial, rules };
+        return trigger::compare(context, &terms, &args.runner, [&base, &candidate]);
     }
     let set = evals_of(&base)?;
     let runner = Runner::new(context, &args.runner, &base.name, &base.bundle);
@@ -86,7 +88,6 @@ pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliErro
     })?;
     let work = Match { base: &base, candidate: &candidate, runner, cases, results };
     let (runs, of_cases) = work.runs(context, args)?;
-    let rules = Rules { alpha: args.alpha, promote_alpha: args.promote_alpha, ..Rules::default() };
     let comparison = compare(&of_cases, rules);
     let digests = [base.bundle.digest(), candidate.bundle.digest(), evals_digest(&base.bundle)].map(|d| d.to_string());
     let metadata = json!({

@@ -12,7 +12,6 @@ use skill::{Problem, counted};
 use super::{
     RunnerArgs,
     chooser::{Chooser, Listing},
-    compare::CompareArgs,
     runner::{Results, write_json},
     side::{Side, refuse_evals},
     store::Store,
@@ -90,16 +89,29 @@ struct Sides {
     cases: Vec<CaseRuns>,
 }
 
+/// Numbers of runs and rules of a comparison.
+pub(super) struct Terms {
+    /// Pairs of runs for each query.
+    pub repeat: u32,
+    /// Runs of the base that find flaky queries.
+    pub trial: u32,
+    pub rules: Rules,
+}
+
 /// Compares two states of a skill on the base's queries.
-pub(super) fn compare(context: &Context, args: &CompareArgs, base: &Side, candidate: &Side) -> Result<Exit, CliError> {
+pub(super) fn compare(
+    context: &Context,
+    terms: &Terms,
+    args: &RunnerArgs,
+    [base, candidate]: [&Side; 2],
+) -> Result<Exit, CliError> {
     let set = queries_of(base)?;
-    let chooser = Chooser::new(context, &args.runner)?;
+    let chooser = Chooser::new(context, args)?;
     let listings = [chooser.listing(context, base)?, chooser.listing(context, candidate)?];
-    let sides = pairs(context, args, &chooser, &set, &listings, &base.name)?;
-    let rules = Rules { alpha: args.alpha, promote_alpha: args.promote_alpha, ..Rules::default() };
-    let comparison = compare_pairs(&sides.cases, rules);
+    let sides = pairs(context, terms, &chooser, &set, &listings, &base.name)?;
+    let comparison = compare_pairs(&sides.cases, terms.rules);
     let reports = [TriggerReport::new(&base.name, &sides.base), TriggerReport::new(&base.name, &sides.candidate)];
-    let results = results(context, &args.runner, &base.name, "trigger-compare")?;
+    let results = results(context, args, &base.name, "trigger-compare")?;
     let is_worse = comparison.decision == ComparisonResult::Worse;
     let head = json!({
         "ok": !is_worse, "name": base.name, "chooser": chooser.words(), "queries_file": set.path,
@@ -137,13 +149,14 @@ pub(super) fn compare(context: &Context, args: &CompareArgs, base: &Side, candid
 /// Runs both sides alternately on each query, after the base's runs that find flaky queries.
 fn pairs(
     context: &Context,
-    args: &CompareArgs,
+    terms: &Terms,
     chooser: &Chooser<'_>,
     set: &TriggerSet,
     listings: &[Listing; 2],
     skill: &str,
 ) -> Result<Sides, CliError> {
-    let (trial, repeat) = if chooser.is_deterministic() { (0, 1) } else { (args.trial as usize, args.repeat as usize) };
+    let (trial, repeat) =
+        if chooser.is_deterministic() { (0, 1) } else { (terms.trial as usize, terms.repeat as usize) };
     let case = |query: &TriggerQuery| CaseRuns { id: query.text.clone(), ..CaseRuns::default() };
     let mut sides = Sides { base: empty(set), candidate: empty(set), cases: set.queries.iter().map(case).collect() };
     let working = context.out.working("running queries");

@@ -28,6 +28,7 @@ use tokio::sync::Notify;
 use crate::{
     change_watch, composed,
     consent::{self, Consent, is_sessionless},
+    joining,
     log::{Log, Weight},
     offer,
     plain::plain,
@@ -234,7 +235,7 @@ impl Server {
     async fn refuse(&self, refusal: &Refusal, context: &RequestContext<RoleServer>) -> CallToolResult {
         let document = refusal.document();
         self.log.write(&context.peer, Weight::Warning, &document).await;
-        if self.add_tools(offer::named_in(document["error"]["hint"].as_str().unwrap_or_default())) {
+        if self.add_tools(&joining::named_in(document["error"]["hint"].as_str().unwrap_or_default())) {
             self.notify_of_tools(context).await;
         }
         let mut result = CallToolResult::structured_error(document.clone());
@@ -243,9 +244,9 @@ impl Server {
     }
 
     /// Adds tools to the session. Returns whether one of them is new.
-    fn add_tools(&self, tools: impl Iterator<Item = &'static str>) -> bool {
+    fn add_tools(&self, tools: &[&str]) -> bool {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.fold(false, |changes, tool| session.add_tool(tool) || changes)
+        tools.iter().fold(false, |changes, tool| session.add_tool(tool) || changes)
     }
 
     /// Notifies the clients affected by a tool's changes, and converts its answer.
@@ -254,7 +255,7 @@ impl Server {
             self.log.write(&context.peer, Weight::Info, &answer.document).await;
             self.shared.changed.notify_one();
         }
-        let mut tools_change = self.add_tools(answer.next.iter().copied());
+        let mut tools_change = self.add_tools(answer.next);
         let brings = answer.document["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         if let Some(declared) = answer.declared {
             self.shared.has_joined.fetch_or(brings, Ordering::Relaxed);

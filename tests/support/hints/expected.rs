@@ -75,6 +75,11 @@ const UNRUN: [(&str, &str, &str); 11] = [
         "only the user has a runner, and the test runs the command with its own",
     ),
     (
+        "cli::triggers::description_is_compared_by_its_queries",
+        "skillhub eval compare",
+        "only the user has a runner, and the test runs the command with its own",
+    ),
+    (
         "cli::agent_attacks::forged_or_expired_token_is_refused",
         "skillhub reviewer new",
         "the file of tokens is damaged on purpose",

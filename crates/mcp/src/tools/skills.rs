@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
-use crate::{composed, offer, systems::SYSTEMS};
+use crate::{composed, joining, systems::SYSTEMS};
 
 /// Default number of search results. [`MOST_RESULTS`] is the maximum.
 const RESULTS: usize = 10;
@@ -123,7 +123,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refu
 fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
     let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
     names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
-    let own = call.place.settings().and_then(|settings| offer::joined(call, &settings, std::slice::from_ref(skill)));
+    let own = call.place.settings().and_then(|settings| joining::joined(call, &settings, std::slice::from_ref(skill)));
     names.extend(own.unwrap_or_default().into_iter().map(str::to_owned));
     names
 }

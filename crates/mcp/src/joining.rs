@@ -1,0 +1,95 @@
+//! [`joined`]: the tools of this server that join the list of a connection once a skill that needs them was read.
+
+use agent::{PermissionDecision, Settings, matches};
+use ops::Refusal;
+use skill::SkillName;
+
+use crate::{composed, tool::Call};
+
+/// Tools that every connection is offered from the start. The others join when they are needed.
+pub(crate) const CORE: [&str; 5] = ["read_skill", "read_skill_file", "search_skills", "skill_manage", "record_outcome"];
+
+/// Tools that are withheld while self-evolution is disabled.
+const CHANGERS: [&str; 2] = ["skill_manage", "skill_rollback"];
+
+/// Built-in skills, and the tools that join once one of them has been read, in the order of the list.
+const GROUPS: [(&str, &[&str]); 3] = [
+    (
+        "skillhub-evolving-skills",
+        &["skill_rollback", "skill_history", "skill_diff", "skill_status", "disable_skill", "enable_skill"],
+    ),
+    (
+        "skillhub-reviewing-skills",
+        &[
+            "skill_history",
+            "skill_diff",
+            "skill_review_list",
+            "skill_review_show",
+            "search_marketplace",
+            "install_skill",
+        ],
+    ),
+    ("skillhub-writing-skills", &["skills_codegen", "skills_codegen_status", "skills_codegen_remove"]),
+];
+
+/// Yields the names of all tools of this server, those in several groups repeatedly.
+pub(crate) fn own_tools() -> impl Iterator<Item = &'static str> {
+    CORE.into_iter().chain(joining_tools())
+}
+
+fn joining_tools() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().flat_map(|(_, tools)| tools.iter().copied())
+}
+
+/// Returns whether a tool may be offered to the agent.
+pub(crate) fn is_allowed(call: &Call<'_>, settings: &Settings, tool: &str) -> bool {
+    settings.permissions.tool(call.agent, tool) != PermissionDecision::Deny
+        && (settings.mentions_evolution(call.agent) || !CHANGERS.contains(&tool))
+}
+
+/// Returns the tools of this server that join with the given skills: those of the built-in skills, and those named by
+/// `allowed-tools` or the groups in the configuration. A bare `*` brings none.
+pub(crate) fn joined(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<&'static str>, Refusal> {
+    if skills.is_empty() {
+        return Ok(Vec::new());
+    }
+    let grouped: Vec<&str> = call.live.with(|catalogue| {
+        let read = composed::readable(catalogue, settings, call.agent, skills);
+        let groups = GROUPS.iter().filter(|(skill, _)| read.iter().any(|listed| listed.name.as_str() == *skill));
+        groups.flat_map(|(_, tools)| tools.iter().copied()).collect()
+    })?;
+    // A fault in the settings of tools hides those that skills name, but no other tool.
+    let hosts = call.place.tool_hosts();
+    let named = hosts.and_then(|hosts| composed::named_by_skills(call, settings, &hosts, Some(skills)));
+    let named: Vec<String> = named.unwrap_or_default().into_iter().map(|(_, name)| name).collect();
+    let is_named = |tool: &&str| named.iter().any(|name| name != "*" && matches(own_name(name), tool));
+    let mut joined: Vec<&str> = Vec::new();
+    for tool in grouped.into_iter().chain(joining_tools().filter(is_named)) {
+        if !joined.contains(&tool) && is_allowed(call, settings, tool) {
+            joined.push(tool);
+        }
+    }
+    Ok(joined)
+}
+
+/// Returns the name of a tool without the prefix that hosts add to the tools of this server.
+fn own_name(name: &str) -> &str {
+    name.strip_prefix("mcp__skillhub__").unwrap_or(name)
+}
+
+/// Returns the tools that a hint names, except for those that are always offered.
+pub(crate) fn named_in(hint: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = hint.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    joining_tools().filter(|tool| words.contains(tool)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_tools_by_whole_words() {
+        let named = named_in("compile it with `skills_codegen {}`, or see my_skill_diff and read_skill");
+        assert_eq!(named, ["skills_codegen"]);
+    }
+}
