@@ -63,7 +63,7 @@ fn neighbour_takes_query_of_skill() {
 fn search_is_baseline_without_runner() {
     let (sandbox, _) = library();
     let report = failed(&sandbox, &["eval", "run", "pdf-forms", "--trigger"]);
-    assert!(report["chooser"].as_str().unwrap().starts_with("baseline: skillhub's search"), "{report:#}");
+    assert!(report["chooser"].as_str().unwrap().contains("a baseline and not an agent"), "{report:#}");
     assert_eq!(report["should_trigger"]["of"], 2, "one run of each query is enough");
     assert_eq!(report["neighbours"][0]["name"], "pdf-joiner");
     let again = failed(&sandbox, &["eval", "run", "pdf-forms", "--trigger", "--repeat", "5"]);

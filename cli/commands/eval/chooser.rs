@@ -62,7 +62,7 @@ impl<'a> Chooser<'a> {
     pub fn words(&self) -> &str {
         match self.command {
             Some(_) => "the runner",
-            None => "baseline: skillhub's search over names and descriptions, not an agent",
+            None => "skillhub's search over names and descriptions, a baseline and not an agent",
         }
     }
 

@@ -4,10 +4,11 @@ use evolve::{
     compare::{CaseRuns, Comparison, ComparisonResult, Rules, compare as compare_pairs},
     evals::{
         EvalLimits, Neighbour, QueryRuns, Share, TriggerQuery, TriggerReport, TriggerSet, is_expected, read_queries,
+        without_evals,
     },
 };
 use serde_json::{Value, json};
-use skill::{Problem, counted};
+use skill::{Frontmatter, Limits, Problem, SkillPath, counted, frontmatter};
 
 use super::{
     RunnerArgs,
@@ -95,6 +96,7 @@ pub(super) struct Terms {
     pub repeat: u32,
     /// Runs of the base that find flaky queries.
     pub trial: u32,
+    /// Error rates of the decision.
     pub rules: Rules,
 }
 
@@ -134,7 +136,7 @@ pub(super) fn compare(
         };
         let (word, why) = (comparison.decision.words(), comparison.reasons.join("; "));
         writeln!(out, "{style}{word}{style:#}: {} against {}: {}", candidate.label, base.label, visible(&why))?;
-        if without_description(base) != without_description(candidate) {
+        if differ_otherwise(base, candidate) {
             writeln!(
                 out,
                 "{WARN}More than the description differs{WARN:#}, which queries do not test. Compare the cases too."
@@ -248,12 +250,17 @@ fn answers(runs: &[QueryRuns]) -> Vec<Value> {
     runs.iter().map(|runs| json!({"query": runs.query.text, "chosen": runs.chosen})).collect()
 }
 
-/// Returns the files without the evals and the description, to see what else differs.
-fn without_description(side: &Side) -> (String, Option<String>) {
-    let rest = evolve::evals::without_evals(&side.bundle).without_file(&skill::SkillPath::skill_md());
-    let text = side.bundle.skill_md().unwrap_or_default();
-    let body = text.splitn(3, "---\n").nth(2).map(str::to_owned);
-    (rest.digest().to_string(), body)
+/// Returns whether more than the description and the evals differs between two states.
+fn differ_otherwise(base: &Side, candidate: &Side) -> bool {
+    let files = |side: &Side| without_evals(&side.bundle).without_file(&SkillPath::skill_md()).digest();
+    let texts = [base, candidate].map(|side| side.bundle.skill_md().unwrap_or_default());
+    let limits = Limits::default();
+    let [Ok(one), Ok(other)] = texts.map(|text| frontmatter::read(text, &limits)) else { return true };
+    let fields = |fields: &Frontmatter| {
+        let Frontmatter { license, compatibility, metadata, allowed_tools, requires, keys, .. } = fields.clone();
+        (license, compatibility, metadata, allowed_tools, requires, keys)
+    };
+    files(base) != files(candidate) || one.body != other.body || fields(&one.frontmatter) != fields(&other.frontmatter)
 }
 
 fn with(mut document: Value, more: &Value) -> Value {
