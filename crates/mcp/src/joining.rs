@@ -32,11 +32,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
     ("skillhub-writing-skills", &["skills_codegen", "skills_codegen_status", "skills_codegen_remove"]),
 ];
 
-/// Yields the names of all tools of this server, those in several groups repeatedly.
-pub(crate) fn own_tools() -> impl Iterator<Item = &'static str> {
-    CORE.into_iter().chain(joining_tools())
-}
-
+/// Yields the names of the tools that join, some of them twice.
 fn joining_tools() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, tools)| tools.iter().copied())
 }
@@ -86,6 +82,16 @@ pub(crate) fn named_in(hint: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::TOOLS;
+
+    #[test]
+    fn every_tool_is_offered_or_joins() {
+        let own: Vec<&str> = CORE.into_iter().chain(joining_tools()).collect();
+        for spec in TOOLS {
+            assert!(own.contains(&spec.name), "{}", spec.name);
+        }
+        assert!(own.iter().all(|name| TOOLS.iter().any(|spec| spec.name == *name)), "{own:?}");
+    }
 
     #[test]
     fn hints_name_tools_by_whole_words() {

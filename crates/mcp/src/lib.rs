@@ -20,7 +20,8 @@
 //!
 //! All connections share one `agent::CatalogueCache`. While somebody is subscribed, `lookout::watch` polls for changes by other
 //! programs, so that requests find a fresh catalogue in memory. `offer.rs` chooses the tools that a connection is
-//! offered, and `joining.rs` those that join once they are needed; `resources.rs` and `prompts.rs` show the same skills as resources and prompts. Over HTTP, each request
+//! offered, and `joining.rs` those that join once they are needed. `resources.rs` and `prompts.rs` show the same skills
+//! as resources and prompts. Over HTTP, each request
 //! first passes the [`HttpAuth`].
 
 mod change_watch;

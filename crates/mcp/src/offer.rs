@@ -65,17 +65,3 @@ pub(crate) fn listed_text(seen: &[&ListedSkill], look: ListOptions<'_>) -> Strin
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_tool_is_offered_or_joins() {
-        let own: Vec<&str> = joining::own_tools().collect();
-        for spec in TOOLS {
-            assert!(own.contains(&spec.name), "{}", spec.name);
-        }
-        assert!(own.iter().all(|name| TOOLS.iter().any(|spec| spec.name == *name)), "{own:?}");
-    }
-}

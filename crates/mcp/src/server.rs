@@ -243,10 +243,11 @@ impl Server {
         result
     }
 
-    /// Adds tools to the session. Returns whether one of them is new.
+    /// Adds tools to the session. Returns whether this changes the list.
     fn add_tools(&self, tools: &[&str]) -> bool {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.iter().fold(false, |changes, tool| session.add_tool(tool) || changes)
+        let is_new = tools.iter().fold(false, |is_new, tool| session.add_tool(tool) || is_new);
+        is_new && !self.shared.options.all_tools
     }
 
     /// Notifies the clients affected by a tool's changes, and converts its answer.
