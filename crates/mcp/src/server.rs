@@ -246,8 +246,8 @@ impl Server {
     /// Adds tools to the session. Returns whether this changes the list.
     fn add_tools(&self, tools: &[&str]) -> bool {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = tools.iter().fold(false, |is_new, tool| session.add_tool(tool) || is_new);
-        is_new && !self.shared.options.all_tools
+        let added = tools.iter().filter(|tool| session.add_tool(tool)).count();
+        added > 0 && !self.shared.options.all_tools
     }
 
     /// Notifies the clients affected by a tool's changes, and converts its answer.

@@ -53,7 +53,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and the reason.
-const UNRUN: [(&str, &str, &str); 11] = [
+const UNRUN: [(&str, &str, &str); 12] = [
     (
         "cli::doctor::outdated_lock_file_is_updated",
         "skillhub install",
