@@ -1,7 +1,7 @@
 //! Subcommands that show and control the gate's decisions about revisions on trial.
 
 use clap::{Args, ValueEnum};
-use evolve::{Decision, Evaluation, Evidence, Verdict};
+use evolve::{Decision, Evaluation, Evidence, Line, Verdict};
 use library::StoredTrial;
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
@@ -78,12 +78,13 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         Some(name) => vec![context.library_with(name)?],
         None => context.visible_libraries()?,
     };
-    let terms = context.gate()?.terms(None).map_err(failed)?;
+    let config = context.gate()?;
+    let terms = config.terms(None).map_err(failed)?;
     for mut library in libraries {
         let names = library.skills()?.into_iter().map(|(name, _)| name);
         for name in names.filter(|name| named.as_ref().is_none_or(|named| named == name)).collect::<Vec<_>>() {
             found.extend(match args.dry_run {
-                true => evolve::look(&library, &name, &terms, context.now)?.map(|(found, _)| found),
+                true => evolve::look(&library, &name, &terms, config.on_decline(), context.now)?,
                 false => context.run_gate(&mut library, &name)?,
             });
         }
@@ -104,7 +105,8 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
 fn document(found: &Evaluation) -> Value {
     json!({
         "name": found.skill.as_str(), "state": state(found), "revision": found.revision.id,
-        "number": found.revision.number, "trial": found.trial, "decision": found.decision, "acted": found.acted,
+        "number": found.revision.number, "trial": found.trial, "line": found.line, "decision": found.decision,
+        "acted": found.acted,
     })
 }
 
@@ -129,8 +131,12 @@ fn text(found: &Evaluation) -> String {
         Verdict::RollBack => BAD,
         Verdict::Inconclusive | Verdict::Alarm => WARN,
     };
-    let mut text =
-        format!("{STRONG}{skill}{STRONG:#} revision {}: {style}{}{style:#}", found.revision.number, state(found));
+    let judged = match &found.line {
+        None => format!("revision {}", found.revision.number),
+        Some(Line { kept: Some(number), .. }) => format!("since revision {number}, which a person kept"),
+        Some(Line { kept: None, .. }) => "all revisions, of which a person kept none".to_owned(),
+    };
+    let mut text = format!("{STRONG}{skill}{STRONG:#} {judged}: {style}{}{style:#}", state(found));
     if let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) {
         text.push_str(&format!(", {} % of the runs", f64::from(trial.terms.share) / 100.0));
     }
@@ -145,7 +151,20 @@ fn text(found: &Evaluation) -> String {
         text.push_str(&format!("  {label}: {}{rate}, {} unknown\n", counted(count.runs, "run"), count.unknown));
     }
     let uncounted = decision.uncounted.sentence().map(|sentence| format!("  {sentence}\n")).unwrap_or_default();
-    text + &uncounted + &evidence_lines(decision)
+    text + &uncounted + &evidence_lines(decision) + &next_steps(found)
+}
+
+/// Returns the commands with which a person ends the alarm of a line.
+fn next_steps(found: &Evaluation) -> String {
+    let Some(line) = found.line.as_ref().filter(|_| found.decision.verdict == Verdict::Alarm) else {
+        return String::new();
+    };
+    let name = &found.skill;
+    let keep = format!("  keep the newest revision: skillhub review keep {name}\n");
+    match line.kept {
+        Some(number) => format!("  restore what you kept: skillhub rollback {name} {number}\n{keep}"),
+        None => format!("  choose an earlier revision: skillhub history {name}\n{keep}"),
+    }
 }
 
 fn evidence_lines(decision: &Decision) -> String {

@@ -184,7 +184,7 @@ fn improve(
 
 /// Lets the gate decide first, so that the optimiser does not work on a revision that is about to be rolled back.
 fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Result<(), CliError> {
-    if let Some(found) = context.run_gate(library, name)?.filter(|found| found.acted) {
+    for found in context.run_gate(library, name)?.iter().filter(|found| found.acted) {
         let word = verdict_word(found.decision.verdict);
         context.out.note(&format!(
             "The gate {word} revision {}: {}",

@@ -56,7 +56,7 @@ const FILE: &str = "config.toml";
 /// [scan]                         # additions to the scanner's rules; see docs/guides/scan-rules.md
 /// own_hosts = ["acme.example"]
 ///
-/// [notify]                       # command that gets each event of a proposal as JSON on standard input
+/// [notify]                       # command that gets events of proposals and of the gate as JSON on standard input
 /// command = ["notify-send.sh"]
 /// ```
 ///
@@ -92,7 +92,7 @@ pub struct Config {
     /// Source of the skills.
     #[serde(default)]
     pub skills: SkillsConfig,
-    /// Command that is notified about proposals.
+    /// Command that is notified about proposals and decisions of the gate.
     #[serde(default)]
     pub notify: NotifyConfig,
     /// Settings for all agents.
@@ -176,7 +176,7 @@ pub struct SigningConfig {
     pub key: Option<String>,
 }
 
-/// The table `[notify]`: a command that is notified about proposals.
+/// The table `[notify]`: a command that is notified about proposals and decisions of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyConfig {

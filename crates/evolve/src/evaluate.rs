@@ -4,9 +4,12 @@
 //! decision is recorded in the event log with its numbers and all inputs except the outcomes, so that [`replay`] can
 //! reproduce it.
 
+mod line;
+mod replay;
+
 use jiff::{SignedDuration, Timestamp};
 use library::{
-    Action, ActorKind, Event, EventStatus, Library, Outcome, Revision, RevisionId, Stamp, StoredSetBack, StoredTrial,
+    Action, ActorKind, Event, EventStatus, Library, Outcomes, Revision, RevisionId, Stamp, StoredSetBack, StoredTrial,
     TrialEnd, TrialTerms,
 };
 use scan::{Scanner, Severity};
@@ -15,10 +18,18 @@ use serde_json::Value;
 use skill::{Bundle, SkillName};
 use skill_manage::{Context, ManageError, Notes, Rollback, gate_actor, roll_back};
 
-use crate::gate::{Case, Decision, GateState, RULES, Verdict, decide};
+use crate::{
+    gate::{Case, Decision, GateState, Line, Verdict, decide},
+    policy::OnDecline,
+};
+
+pub use replay::{Replayed, replay};
 
 /// Revisions to search for others with the same files.
 const REVISIONS: usize = 1000;
+
+/// Newest revisions of a rolled back line whose files are blocked.
+const REFUSED: usize = 20;
 
 /// The gate's view of a skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +38,9 @@ pub struct Evaluation {
     pub skill: SkillName,
     /// Trial, if one is running or has just ended.
     pub trial: Option<StoredTrial>,
-    /// Revision that is judged.
+    /// Line that is judged. `None` if it is a single revision.
+    pub line: Option<Line>,
+    /// Revision that is judged, or the newest one of the line.
     pub revision: Revision,
     /// Decision on the revision.
     pub decision: Decision,
@@ -40,9 +53,12 @@ pub struct Evaluation {
 pub struct Noted {
     /// Decision that was made.
     pub decision: Decision,
-    /// Trial. `None` if the head was judged.
+    /// Trial. `None` if the head or a line was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<StoredTrial>,
+    /// Line of revisions. `None` if a single revision was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
     /// Terms of the decision.
     pub terms: TrialTerms,
     /// State of the history.
@@ -56,7 +72,18 @@ pub struct Noted {
     pub forced_by: Option<String>,
 }
 
-/// Evaluates a skill and executes the decision. Returns `None` if there is nothing to judge.
+impl Noted {
+    fn case(&self) -> Case<'_> {
+        match (&self.trial, &self.line) {
+            (Some(trial), _) => Case::Trial(trial),
+            (None, Some(line)) => Case::Line(line),
+            (None, None) => Case::Head(&self.terms),
+        }
+    }
+}
+
+/// Evaluates a skill and executes the decisions: first on the trial or the head, then on the line of revisions since
+/// the review checkpoint. Returns those for which there is something to judge.
 ///
 /// # Errors
 /// The library cannot be read or written.
@@ -64,17 +91,28 @@ pub fn evaluate(
     library: &mut Library,
     skill: &SkillName,
     terms: &TrialTerms,
+    on_decline: OnDecline,
+    context: &Context<'_>,
+) -> Result<Vec<Evaluation>, ManageError> {
+    let log = library.outcomes(skill)?;
+    let judged = look_at_revision(library, skill, terms, &log, context.time)?;
+    let of_revision = execute(library, judged, context)?;
+    let judged = look_at_line(library, skill, terms, on_decline, &log, context.time)?;
+    let of_line = execute(library, judged, context)?;
+    Ok(of_revision.into_iter().chain(of_line).collect())
+}
+
+fn execute(
+    library: &mut Library,
+    judged: Option<(Evaluation, Noted)>,
     context: &Context<'_>,
 ) -> Result<Option<Evaluation>, ManageError> {
-    let Some((mut found, noted)) = look(library, skill, terms, context.time)? else { return Ok(None) };
-    found.acted = match noted.decision.verdict {
-        Verdict::Wait => false,
-        _ => carry_out(library, &found, &noted, context)?,
-    };
+    let Some((mut found, noted)) = judged else { return Ok(None) };
+    found.acted = carry_out(library, &found, &noted, context)?;
     Ok(Some(found))
 }
 
-/// Evaluates a skill without executing the decision. Returns `None` if there is nothing to judge.
+/// Evaluates a skill like [`evaluate`], without executing the decisions.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -82,33 +120,96 @@ pub fn look(
     library: &Library,
     skill: &SkillName,
     terms: &TrialTerms,
+    on_decline: OnDecline,
+    now: Timestamp,
+) -> Result<Vec<Evaluation>, ManageError> {
+    let log = library.outcomes(skill)?;
+    let of_revision = look_at_revision(library, skill, terms, &log, now)?;
+    let of_line = look_at_line(library, skill, terms, on_decline, &log, now)?;
+    Ok(of_revision.into_iter().chain(of_line).map(|(found, _)| found).collect())
+}
+
+/// Judges the trial, or else the head.
+fn look_at_revision(
+    library: &Library,
+    skill: &SkillName,
+    terms: &TrialTerms,
+    log: &Outcomes,
     now: Timestamp,
 ) -> Result<Option<(Evaluation, Noted)>, ManageError> {
     let Some(head) = library.head(skill)?.filter(|head| !head.tombstone) else { return Ok(None) };
     let trial = library.state()?.of(skill).trial;
-    let Some((mut standing, revision)) = standing(library, skill, &head, trial.as_ref())? else { return Ok(None) };
-    let log = library.outcomes(skill)?;
+    let Some((standing, revision)) = standing(library, skill, &head, trial.as_ref())? else { return Ok(None) };
+    let terms = trial.as_ref().map_or(terms, |trial| &trial.terms).clone();
+    let subject = Subject { revision, trial, line: None, terms, standing };
+    judge(library, skill, &head, subject, log, now).map(Some)
+}
+
+/// Judges the revisions since the review checkpoint together. During a trial, the gate does not roll them back.
+fn look_at_line(
+    library: &Library,
+    skill: &SkillName,
+    terms: &TrialTerms,
+    on_decline: OnDecline,
+    log: &Outcomes,
+    now: Timestamp,
+) -> Result<Option<(Evaluation, Noted)>, ManageError> {
+    let head = library.head(skill)?.filter(|head| !head.tombstone && on_decline != OnDecline::Off);
+    let Some(head) = head else { return Ok(None) };
+    let Some((mut line, standing)) = line::line_of(library, skill, on_decline, &log.outcomes, now)? else {
+        return Ok(None);
+    };
+    line.rolls_back &= library.state()?.of(skill).trial.is_none();
+    let subject = Subject { revision: head.clone(), trial: None, line: Some(line), terms: terms.clone(), standing };
+    judge(library, skill, &head, subject, log, now).map(Some)
+}
+
+/// Revision or line to be judged, with the inputs of the decision.
+struct Subject {
+    revision: Revision,
+    trial: Option<StoredTrial>,
+    line: Option<Line>,
+    terms: TrialTerms,
+    standing: GateState,
+}
+
+/// Decides about a revision or a line.
+fn judge(
+    library: &Library,
+    skill: &SkillName,
+    head: &Revision,
+    subject: Subject,
+    log: &Outcomes,
+    now: Timestamp,
+) -> Result<(Evaluation, Noted), ManageError> {
+    let Subject { revision, trial, line, terms, mut standing } = subject;
     standing.unreadable = log.unreadable;
-    let case = trial.as_ref().map_or(Case::Head(terms), Case::Trial);
+    let case = match (&trial, &line) {
+        (Some(trial), _) => Case::Trial(trial),
+        (None, Some(line)) => Case::Line(line),
+        (None, None) => Case::Head(&terms),
+    };
     let mut decision = decide(case, &log.outcomes, &standing, now);
     if decision.verdict == Verdict::RollBack {
         standing.guarded = guard(library, skill, &revision, &standing, trial.as_ref())?;
         decision = decide(case, &log.outcomes, &standing, now);
     }
-    if decision.verdict != Verdict::Wait && is_edited(library, skill, &head)? {
+    if decision.verdict != Verdict::Wait && is_edited(library, skill, head)? {
         let why = format!("its folder has unrecorded edits; {}", decision.why);
         decision = Decision { verdict: Verdict::Wait, why, ..decision };
     }
+    let (outcomes, now, forced_by) = (log.outcomes.len(), now.to_string(), None);
     let noted = Noted {
         decision: decision.clone(),
-        terms: trial.as_ref().map_or(terms, |trial| &trial.terms).clone(),
         trial: trial.clone(),
+        line: line.clone(),
+        terms,
         standing,
-        outcomes: log.outcomes.len(),
-        now: now.to_string(),
-        forced_by: None,
+        outcomes,
+        now,
+        forced_by,
     };
-    Ok(Some((Evaluation { skill: skill.clone(), trial, revision, decision, acted: false }, noted)))
+    Ok((Evaluation { skill: skill.clone(), trial, line, revision, decision, acted: false }, noted))
 }
 
 /// Returns whether runs may have had other files than those of the head.
@@ -284,11 +385,18 @@ fn end(
     Ok(library.end_trial(&found.skill, &trial.id, stamp, TrialEnd { status, decision, set_back })?)
 }
 
-/// Records that the head was rolled back, and blocks its files for the cooldown.
+/// Records that the head was rolled back, and blocks its files for the cooldown. Those of a line are blocked too, so
+/// that an agent cannot restore the revision before the newest.
 fn set_back(library: &Library, found: &Evaluation, noted: &Noted, stamp: &Stamp) -> Result<bool, ManageError> {
-    let digest = found.revision.digest.to_string();
-    let block = block(&digest, noted, stamp.time);
-    library.set_state(&found.skill, stamp, "trial", |state| state.set_back.push(block))?;
+    let mut digests = vec![found.revision.digest.to_string()];
+    for id in noted.standing.candidate.iter().take(REFUSED).filter(|_| noted.line.is_some()) {
+        let digest = library.revision(id)?.digest.to_string();
+        if !digests.contains(&digest) {
+            digests.push(digest);
+        }
+    }
+    let blocks: Vec<_> = digests.iter().map(|digest| block(digest, noted, stamp.time)).collect();
+    library.set_state(&found.skill, stamp, "trial", |state| state.set_back.extend(blocks))?;
     note(library, found, noted, stamp, EventStatus::RolledBack)?;
     Ok(true)
 }
@@ -302,13 +410,19 @@ fn block(digest: &str, noted: &Noted, now: Timestamp) -> StoredSetBack {
     }
 }
 
-/// Records an alarm, once per revision.
+/// Records an alarm, once per revision or review checkpoint.
 fn alarm(library: &Library, found: &Evaluation, noted: &Noted, stamp: &Stamp) -> Result<bool, ManageError> {
-    let is_known = |event: &Event| {
-        event.status == EventStatus::Alarmed
-            && event.skill == found.skill.as_str()
-            && event.revision.as_ref() == Some(&found.revision.id)
+    let is_same = |event: &Event| {
+        let line = event.decision.as_ref().and_then(|decision| decision.get("line"));
+        match &noted.line {
+            None => line.is_none() && event.revision.as_ref() == Some(&found.revision.id),
+            Some(judged) => line.is_some_and(|line| {
+                line.get("kept_id").and_then(Value::as_str) == judged.kept_id.as_ref().map(RevisionId::as_str)
+            }),
+        }
     };
+    let is_known =
+        |event: &Event| event.status == EventStatus::Alarmed && event.skill == found.skill.as_str() && is_same(event);
     if library.events()?.0.iter().any(is_known) {
         return Ok(false);
     }
@@ -324,7 +438,8 @@ fn note(
     status: EventStatus,
 ) -> Result<(), ManageError> {
     let decision = serde_json::to_value(noted).unwrap_or_default();
-    let event = Event::decided(stamp, found.skill.as_str(), status, &found.revision.id, decision);
+    let mut event = Event::decided(stamp, found.skill.as_str(), status, &found.revision.id, decision);
+    event.message = Some(format!("{}: {}", found.skill, noted.decision.why));
     Ok(library.record(&event)?)
 }
 
@@ -340,7 +455,9 @@ pub fn force(
     terms: &TrialTerms,
     context: &Context<'_>,
 ) -> Result<Option<Evaluation>, ManageError> {
-    let Some((mut found, mut noted)) = look(library, skill, terms, context.time)? else { return Ok(None) };
+    let log = library.outcomes(skill)?;
+    let judged = look_at_revision(library, skill, terms, &log, context.time)?;
+    let Some((mut found, mut noted)) = judged else { return Ok(None) };
     if found.trial.is_none() && verdict != Verdict::RollBack {
         return Ok(None);
     }
@@ -363,60 +480,4 @@ pub fn force(
         (None, _) => set_back(library, &found, &noted, &stamp)?,
     };
     Ok(Some(found))
-}
-
-/// One decision of the log, made again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replayed {
-    /// Time of the original decision.
-    pub time: String,
-    /// Decision in the log.
-    pub noted: Noted,
-    /// Decision of the current rules on the same outcomes. `None` if the rules have changed since.
-    pub again: Option<Decision>,
-}
-
-impl Replayed {
-    /// Returns whether the recorded decision follows from its outcomes.
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        match &self.again {
-            Some(again) => same(again, &self.noted.decision),
-            None => self.noted.decision.rules != RULES,
-        }
-    }
-}
-
-/// A decision that was refused on execution differs only in its verdict and reason.
-fn same(again: &Decision, noted: &Decision) -> bool {
-    let is_refusal = noted.verdict == Verdict::Alarm && noted.why.starts_with(&again.why);
-    let alike = Decision { verdict: noted.verdict, why: noted.why.clone(), ..again.clone() };
-    alike == *noted && (again.verdict == noted.verdict && again.why == noted.why || is_refusal)
-}
-
-/// Repeats every decision in a skill's log from the outcomes known at the time. Also returns the number of entries that
-/// cannot be parsed as a decision.
-#[must_use]
-pub fn replay(events: &[Event], outcomes: &[Outcome], skill: &SkillName) -> (Vec<Replayed>, usize) {
-    let mut unreadable = 0;
-    let of_skill = events.iter().filter(|event| event.skill == skill.as_str());
-    let mut replayed = Vec::new();
-    for (time, decision) in of_skill.filter_map(|event| Some((&event.time, event.decision.as_ref()?))) {
-        match again(decision, outcomes) {
-            Some((noted, again)) => replayed.push(Replayed { time: time.clone(), noted, again }),
-            None => unreadable += 1,
-        }
-    }
-    (replayed, unreadable)
-}
-
-fn again(decision: &Value, outcomes: &[Outcome]) -> Option<(Noted, Option<Decision>)> {
-    let noted: Noted = serde_json::from_value(decision.clone()).ok()?;
-    if noted.decision.rules != RULES {
-        return Some((noted, None));
-    }
-    let known = outcomes.get(..noted.outcomes)?;
-    let case = noted.trial.as_ref().map_or(Case::Head(&noted.terms), Case::Trial);
-    let again = decide(case, known, &noted.standing, noted.now.parse().ok()?);
-    Some((noted.clone(), Some(again)))
 }

@@ -27,12 +27,15 @@
 //! 3. [`evaluate`] runs when an outcome is recorded and at `evolve status`. It collects the outcomes and the state of
 //!    the history (`GateState`); the pure function `decide` (`gate.rs`) decides, and `carry_out` acts through
 //!    `roll_back` as `optimizer:skillhub`.
-//! 4. The event of a decision (`Noted`) has its numbers, terms, standing, time and the number of known outcomes, so
+//! 4. [`evaluate`] then judges all revisions since the review checkpoint together (`gate/line.rs`, [`decline`]), since
+//!    steps that are too small for a comparison of neighbours add up.
+//! 5. The event of a decision (`Noted`) has its numbers, terms, standing, time and the number of known outcomes, so
 //!    that [`replay`] reproduces it. `docs/GATE.md` has the statistics.
 
 pub mod blame;
 pub mod compare;
 pub mod curate;
+pub mod decline;
 pub mod eprocess;
 pub mod evals;
 mod evaluate;
@@ -50,11 +53,11 @@ mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
 pub use gate::{
-    Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, RULES, RUNS_A_DAY, SETTLED_RUNS, Uncounted,
-    Verdict, WHOLE, decide, pairs,
+    Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
+    Uncounted, Verdict, WHOLE, decide, pairs,
 };
 pub use import::{Host, Transcripts};
-pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA};
+pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};
 pub use trend::SkillStats;

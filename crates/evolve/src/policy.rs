@@ -27,6 +27,7 @@ pub const UNKNOWN_RATE_ALPHA: f64 = 0.025;
 /// max_days = 30           # days after which an inconclusive trial ends
 /// cooldown_days = 14      # days for which rolled-back content is refused
 /// known_rate = 0.9        # previous success rate, if known
+/// decline = "notify"      # on a decline since the last revision that a person kept; or "roll-back", "off"
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -40,6 +41,20 @@ pub struct GateConfig {
     max_days: u32,
     cooldown_days: u32,
     known_rate: Option<f64>,
+    decline: OnDecline,
+}
+
+/// Reaction to a decline of the success rate since the review checkpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnDecline {
+    /// A person is notified.
+    #[default]
+    Notify,
+    /// The files of the review checkpoint are restored.
+    RollBack,
+    /// It is not tested.
+    Off,
 }
 
 impl Default for GateConfig {
@@ -54,6 +69,7 @@ impl Default for GateConfig {
             max_days: 30,
             cooldown_days: 14,
             known_rate: None,
+            decline: OnDecline::default(),
         }
     }
 }
@@ -95,6 +111,12 @@ impl GateConfig {
             ));
         }
         Ok(config)
+    }
+
+    /// Returns the reaction to a decline since the review checkpoint.
+    #[must_use]
+    pub fn on_decline(&self) -> OnDecline {
+        self.decline
     }
 
     /// Returns the terms of a trial, optionally with another share.

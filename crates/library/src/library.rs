@@ -405,12 +405,16 @@ impl Library {
         LibraryLock::is_retry_lock_held(&own).then(|| self.retry_lock().ok()).flatten()
     }
 
-    /// Appends an event, usually a refusal, to the event log.
+    /// Appends an event, usually a refusal or a decision of the gate, to the event log. The watcher gets decisions.
     ///
     /// # Errors
     /// The log cannot be written.
     pub fn record(&self, event: &Event) -> Result<(), LibraryError> {
-        events::append(&self.ensure_own()?, std::slice::from_ref(event)).map_err(self.own_io())
+        events::append(&self.ensure_own()?, std::slice::from_ref(event)).map_err(self.own_io())?;
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| event.decision.is_some()) {
+            watcher.notify(&self.path, std::slice::from_ref(event));
+        }
+        Ok(())
     }
 
     /// Reads the event log, oldest first, and counts its unreadable lines.

@@ -1,10 +1,10 @@
-//! Observer of changes to proposals ([`Watcher`]).
+//! Observer of changes to proposals and of the gate's decisions ([`Watcher`]).
 
 use std::{fmt, path::Path, sync::Arc};
 
 use crate::events::Event;
 
-/// Callback for events about proposals, called after they are committed and the library's lock is released. It may be
+/// Callback for events about proposals and decisions of the gate, called after they are stored and the library's lock is released. It may be
 /// slow, but the caller of the commit waits for it. Its failures are ignored.
 #[derive(Clone)]
 pub struct Watcher(Arc<EventListener>);

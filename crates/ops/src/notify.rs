@@ -1,4 +1,4 @@
-//! Notification of the user's `[notify]` command about proposals.
+//! Notification of the user's `[notify]` command about proposals and decisions of the gate.
 //!
 //! The command gets one JSON document per event on its standard input, and has a timeout. Its failure does not affect
 //! the operation that it reports. Only the configuration in the home can define it, so a project cannot bring its own.
@@ -38,7 +38,8 @@ pub(crate) fn watcher(config: &NotifyConfig, setup: &Setup) -> Option<Watcher> {
 struct Notice<'a> {
     /// Version of this form, currently 1.
     v: u32,
-    /// Event: `proposed`, `amended`, `accepted`, `rejected`, `stale`, `quarantined`, `expired` or `superseded`.
+    /// Event of a proposal: `proposed`, `amended`, `accepted`, `rejected`, `stale`, `quarantined`, `expired` or
+    /// `superseded`. Decision of the gate: `promoted`, `rolled_back`, `inconclusive` or `alarmed`.
     #[schemars(with = "String")]
     event: EventStatus,
     /// Id of the proposal.
@@ -57,9 +58,9 @@ struct Notice<'a> {
     thread: Option<&'a str>,
     /// Time in RFC 3339, UTC.
     time: &'a str,
-    /// Revision that was made.
+    /// Revision that was made or judged.
     revision: Option<&'a str>,
-    /// Further explanation.
+    /// Further explanation. For an alarm and a rollback, the skill and the reason in a sentence.
     message: Option<&'a str>,
     /// Path of the skill's library.
     library: &'a Path,

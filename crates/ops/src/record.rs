@@ -49,7 +49,7 @@ impl Workspace {
         let mut all = Recorded::default();
         for (mut library, requests) in by_library(self, requests)? {
             let told = evolve::record(&library, requests, defaults)?;
-            let decided = told.skills.iter().filter_map(|skill| self.decided(&mut library, skill));
+            let decided = told.skills.iter().flat_map(|skill| self.decided(&mut library, skill));
             all.decisions.extend(decided);
             all.told.recorded += told.recorded;
             all.told.doubles += told.doubles;
@@ -59,26 +59,27 @@ impl Workspace {
         Ok(all)
     }
 
-    /// Returns the gate's decision, if it made one. A failure is noted and does not affect the recorded outcomes.
-    fn decided(&self, library: &mut Library, skill: &SkillName) -> Option<Evaluation> {
-        match self.run_gate(library, skill) {
-            Ok(found) => found.filter(|found| found.decision.verdict != Verdict::Wait),
-            Err(error) => {
-                self.note(&format!("the gate could not evaluate {skill}: {}", error.message));
-                None
-            }
-        }
+    /// Returns the gate's decisions. A failure is noted and does not affect the recorded outcomes.
+    fn decided(&self, library: &mut Library, skill: &SkillName) -> Vec<Evaluation> {
+        let mut found = self.run_gate(library, skill).unwrap_or_else(|error| {
+            self.note(&format!("the gate could not evaluate {skill}: {}", error.message));
+            Vec::new()
+        });
+        // A decline is an alarm until a person decides. Only the outcome that raises it is answered with it.
+        found.retain(|found| found.decision.verdict != Verdict::Wait && (found.acted || found.line.is_none()));
+        found
     }
 
-    /// Lets the gate evaluate a skill, and applies its decision.
+    /// Lets the gate evaluate a skill, and applies its decisions.
     ///
     /// # Errors
     /// The configuration is invalid, or the library cannot be read or written.
-    pub fn run_gate(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
-        let terms = self.gate()?.terms(None)?;
+    pub fn run_gate(&self, library: &mut Library, skill: &SkillName) -> Result<Vec<Evaluation>, Refusal> {
+        let config = self.gate()?;
         let elsewhere = || self.elsewhere();
-        let found = evolve::evaluate(library, skill, &terms, &self.manage(&elsewhere)?)?;
-        if found.as_ref().is_some_and(|found| found.acted) {
+        let context = self.manage(&elsewhere)?;
+        let found = evolve::evaluate(library, skill, &config.terms(None)?, config.on_decline(), &context)?;
+        if found.iter().any(|found| found.acted) {
             self.refresh_lock(library, skill);
         }
         Ok(found)

@@ -5,8 +5,10 @@
 
 use std::io::{self, Write};
 
+mod lines;
 mod suite;
 
+use lines::{LineFamily, LineGate, PATCH, REFERENCE, RUNS, line_delays};
 use suite::{Family, Gate, HORIZON, PairGate, pair_delays, score, wald_bound};
 
 fn main() -> io::Result<()> {
@@ -54,6 +56,29 @@ fn main() -> io::Result<()> {
         };
         let (bayes, ours) = (median(PairGate::Bayes), median(PairGate::Evidence));
         writeln!(out, "| worse {} to {}, median pairs | {bayes} | {ours} |", rates[0], rates[1])?;
+    }
+    print_lines(&mut out, courses.min(1_000), seed)
+}
+
+/// Prints the table of lines: the share reported, and the runs after the checkpoint in the median and in 95 of 100.
+fn print_lines(out: &mut impl Write, courses: usize, seed: u64) -> io::Result<()> {
+    writeln!(out, "\n{courses} lines: {REFERENCE} runs, then {RUNS} with a patch every {PATCH}\n")?;
+    writeln!(out, "| line | neighbours | Wilson at every run | e-process since the checkpoint |\n|---|---|---|---|")?;
+    for (place, family) in (0_u64..).zip(LineFamily::ALL) {
+        write!(out, "| {} |", family.name())?;
+        for gate in LineGate::ALL {
+            let delays = line_delays(gate, family, courses, seed.wrapping_mul(1_000).wrapping_add(500 + place));
+            let share = 100.0 * delays.iter().flatten().count() as f64 / courses as f64;
+            let at = |percent: usize| {
+                let delay = delays.get((courses * percent / 100).saturating_sub(1)).copied().flatten();
+                delay.map_or_else(|| "never".to_owned(), |runs| runs.to_string())
+            };
+            match family {
+                LineFamily::Steady(_) => write!(out, " {share:.1} % |")?,
+                _ => write!(out, " {share:.0} %; {}, {} |", at(50), at(95))?,
+            }
+        }
+        writeln!(out)?;
     }
     Ok(())
 }
