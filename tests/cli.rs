@@ -18,6 +18,8 @@ mod decision_cells;
 mod decisions;
 #[cfg(unix)]
 mod decisions_held;
+#[cfg(unix)]
+mod declining;
 pub mod delicate_changes;
 mod doctor;
 mod documents;

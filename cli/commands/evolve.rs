@@ -27,7 +27,8 @@ use crate::{
   skillhub evolve check my-skill                 verify the logged decisions
 
 A trial gives a revision to a share of the runs. Outcomes from `skillhub record` decide whether it is
-promoted or rolled back: see docs/GATE.md, and `[gate]` in config.toml for the thresholds. Only people can
+promoted or rolled back: see docs/GATE.md, and `[gate]` in config.toml for the thresholds. Outcomes since
+the last revision that a person kept are also compared with those up to it: `decline` in `[gate]`. Only people can
 start, pause, resume and force trials: at a terminal, or with SKILLHUB_REVIEWER_TOKEN.")]
 pub enum EvolveCommand {
     /// Have a program propose a better version of a skill

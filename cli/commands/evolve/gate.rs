@@ -90,7 +90,8 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
     }
     if named.is_none() {
-        found.retain(|found| found.trial.is_some() || found.decision.candidate.runs > 0);
+        let is_tested = |found: &Evaluation| found.line.is_none() || found.decision.worse.is_some();
+        found.retain(|found| found.trial.is_some() || found.decision.candidate.runs > 0 && is_tested(found));
     }
     let skills: Vec<Value> = found.iter().map(document).collect();
     context.out.answer(&json!({"ok": true, "skills": skills}), |out| {

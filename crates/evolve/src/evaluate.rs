@@ -108,7 +108,7 @@ fn execute(
     context: &Context<'_>,
 ) -> Result<Option<Evaluation>, ManageError> {
     let Some((mut found, noted)) = judged else { return Ok(None) };
-    found.acted = carry_out(library, &found, &noted, context)?;
+    found.acted = carry_out(library, &mut found, &noted, context)?;
     Ok(Some(found))
 }
 
@@ -318,10 +318,10 @@ fn brought_back(scanner: Scanner, before: &Bundle, after: &Bundle) -> Option<Str
     gone.find(|found| !is_known(&found.rule, &found.path)).map(|found| format!("{} in {}", found.rule, found.path))
 }
 
-/// Executes a decision. Returns whether it had an effect.
+/// Executes a decision, which becomes an alarm if the change is refused. Returns whether it had an effect.
 fn carry_out(
     library: &mut Library,
-    found: &Evaluation,
+    found: &mut Evaluation,
     noted: &Noted,
     context: &Context<'_>,
 ) -> Result<bool, ManageError> {
@@ -332,24 +332,31 @@ fn carry_out(
         Verdict::Inconclusive => end(library, found, noted, &stamp, EventStatus::Inconclusive),
         Verdict::Promote => match roll_back_to(library, found, &found.revision.id, context) {
             Ok(()) => end(library, found, noted, &stamp, EventStatus::Promoted),
-            Err(error) => alarm(library, found, &refused(noted, &error), &stamp),
+            Err(error) => refused(library, found, noted, &error, &stamp),
         },
         Verdict::RollBack if found.trial.is_some() => end(library, found, noted, &stamp, EventStatus::RolledBack),
         Verdict::RollBack => {
             let Some(base) = noted.standing.base.first() else { return Ok(false) };
             match roll_back_to(library, found, base, context) {
                 Ok(()) => set_back(library, found, noted, &stamp),
-                Err(error) => alarm(library, found, &refused(noted, &error), &stamp),
+                Err(error) => refused(library, found, noted, &error, &stamp),
             }
         }
     }
 }
 
-/// Converts a decision that was refused into an alarm.
-fn refused(noted: &Noted, error: &ManageError) -> Noted {
+/// Converts a decision that was refused into an alarm, and records it.
+fn refused(
+    library: &Library,
+    found: &mut Evaluation,
+    noted: &Noted,
+    error: &ManageError,
+    stamp: &Stamp,
+) -> Result<bool, ManageError> {
     let why = format!("{}; but the change was refused: {error}", noted.decision.why);
-    let decision = Decision { verdict: Verdict::Alarm, why, ..noted.decision.clone() };
-    Noted { decision, ..noted.clone() }
+    found.decision = Decision { verdict: Verdict::Alarm, why, ..noted.decision.clone() };
+    let noted = Noted { decision: found.decision.clone(), ..noted.clone() };
+    alarm(library, found, &noted, stamp)
 }
 
 /// Restores the files of a revision as the head, through the regular rollback.

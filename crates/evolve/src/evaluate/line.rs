@@ -20,7 +20,7 @@ const REVISIONS: usize = 1000;
 /// Largest number of ancestors whose runs are added to those of the checkpoint.
 const ANCESTORS: usize = 100;
 
-/// Finds the line of a skill and the state of its history. `None` if a person kept the head.
+/// Finds the line of a skill and the state of its history. `None` if a person kept the head, or without outcomes.
 ///
 /// # Errors
 /// The history cannot be read.
@@ -31,6 +31,9 @@ pub(super) fn line_of(
     outcomes: &[Outcome],
     now: Timestamp,
 ) -> Result<Option<(Line, GateState)>, ManageError> {
+    if outcomes.is_empty() {
+        return Ok(None);
+    }
     let found = library.unreviewed(skill)?;
     let Some(head) = found.revisions.first() else { return Ok(None) };
     let mut live = live(&found.revisions);
@@ -43,7 +46,7 @@ pub(super) fn line_of(
     };
     let mut base = Vec::new();
     if let Some(kept) = &found.checkpoint {
-        let revisions = library.revisions(skill, super::REVISIONS)?;
+        let revisions = library.revisions(skill, found.revisions.len() + super::REVISIONS)?;
         let (same, others) = before(&revisions, kept);
         line.with_ancestors = known_runs(outcomes, &same, now) < REFERENCE_RUNS as usize;
         base = same;
