@@ -74,11 +74,15 @@ pub struct Noted {
 
 impl Noted {
     fn case(&self) -> Case<'_> {
-        match (&self.trial, &self.line) {
-            (Some(trial), _) => Case::Trial(trial),
-            (None, Some(line)) => Case::Line(line),
-            (None, None) => Case::Head(&self.terms),
-        }
+        case(self.trial.as_ref(), self.line.as_ref(), &self.terms)
+    }
+}
+
+fn case<'a>(trial: Option<&'a StoredTrial>, line: Option<&'a Line>, terms: &'a TrialTerms) -> Case<'a> {
+    match (trial, line) {
+        (Some(trial), _) => Case::Trial(trial),
+        (None, Some(line)) => Case::Line(line),
+        (None, None) => Case::Head(terms),
     }
 }
 
@@ -184,11 +188,7 @@ fn judge(
 ) -> Result<(Evaluation, Noted), ManageError> {
     let Subject { revision, trial, line, terms, mut standing } = subject;
     standing.unreadable = log.unreadable;
-    let case = match (&trial, &line) {
-        (Some(trial), _) => Case::Trial(trial),
-        (None, Some(line)) => Case::Line(line),
-        (None, None) => Case::Head(&terms),
-    };
+    let case = case(trial.as_ref(), line.as_ref(), &terms);
     let mut decision = decide(case, &log.outcomes, &standing, now);
     if decision.verdict == Verdict::RollBack {
         standing.guarded = guard(library, skill, &revision, &standing, trial.as_ref())?;
