@@ -35,4 +35,4 @@ pub use literals::Literals;
 pub use names::is_secret_name;
 pub use paths::{Steering, is_secret, steers};
 pub use program::Program;
-pub use taint::{Analysis, CLONED, End, Flow, Hosts, Kind, PACKED, Taint, names_secret};
+pub use taint::{Analysis, CLONED, End, Flow, Hosts, Kind, PACKED, Position, Taint, names_secret};

@@ -36,6 +36,8 @@ pub(crate) struct Scope {
 #[derive(Debug)]
 pub(crate) struct Step {
     pub scope: usize,
+    /// Line in the file, counted from 0.
+    pub line: usize,
     pub act: Act,
 }
 
@@ -87,6 +89,8 @@ pub(crate) struct Builder<'t> {
     pub first_line: usize,
     pub program: Program,
     scope: usize,
+    /// Line of the current statement.
+    pub line: usize,
     depth: usize,
     /// Index of the step that last set each name.
     known: HashMap<String, usize>,
@@ -121,6 +125,7 @@ impl<'t> Builder<'t> {
             first_line,
             program,
             scope: 0,
+            line: first_line,
             depth: 0,
             known: HashMap::new(),
             room: text.len() * NESTED,
@@ -141,6 +146,7 @@ impl<'t> Builder<'t> {
             first_line: line,
             program: std::mem::take(&mut self.program),
             scope: self.scope,
+            line,
             depth: self.depth,
             known: std::mem::take(&mut self.known),
             room,
@@ -241,17 +247,17 @@ impl<'t> Builder<'t> {
         }
         if !names.is_empty() {
             let value = Expr::Inside(self.scope, Box::new(value));
-            self.program.steps.push(Step { scope: 0, act: Act::Set(names, value) });
+            self.program.steps.push(Step { scope: 0, line: self.line, act: Act::Set(names, value) });
         }
     }
 
     /// Assigns a value to names in another scope.
     pub fn set_in(&mut self, scope: usize, names: Vec<String>, value: Expr) {
-        self.program.steps.push(Step { scope, act: Act::Set(names, value) });
+        self.program.steps.push(Step { scope, line: self.line, act: Act::Set(names, value) });
     }
 
     pub fn step(&mut self, act: Act) {
-        self.program.steps.push(Step { scope: self.scope, act });
+        self.program.steps.push(Step { scope: self.scope, line: self.line, act });
     }
 
     /// Runs `work` inside a new function and returns the function's scope.
@@ -288,7 +294,7 @@ impl<'t> Builder<'t> {
 
     /// Makes the value of the last statement the result of the current function.
     pub fn give_last(&mut self) {
-        if let Some(Step { scope, act }) = self.program.steps.last_mut()
+        if let Some(Step { scope, act, .. }) = self.program.steps.last_mut()
             && *scope == self.scope
             && let Act::Run(value) = act
         {
@@ -305,6 +311,15 @@ impl<'t> Builder<'t> {
             Act::Return(_) => return None,
         };
         Some(Expr::Name(format!("${}", self.variable_for(value))))
+    }
+
+    /// Lowers a statement one level deeper. Its steps get the line of the node.
+    pub fn statement<T: Default>(&mut self, node: tree_sitter::Node<'_>, work: impl FnOnce(&mut Self) -> T) -> T {
+        let line = self.line_of(node);
+        let outer = std::mem::replace(&mut self.line, line);
+        let done = self.deeper(work);
+        self.line = outer;
+        done
     }
 
     /// Runs `work` one level deeper, or returns the default value beyond the maximum depth.

@@ -29,7 +29,7 @@ use super::{
 
 use clock::Clock;
 use value::Value;
-pub use value::{Kind, Taint};
+pub use value::{Kind, Position, Taint};
 
 /// Maximum number of passes over all statements. This limits the length of a chain of names, functions and files that
 /// is followed against the source order.
@@ -182,6 +182,8 @@ pub struct Analysis<'p> {
     program: usize,
     step: usize,
     scope: usize,
+    /// Line of the current call or statement.
+    line: usize,
 }
 
 impl<'p> Analysis<'p> {
@@ -220,6 +222,7 @@ impl<'p> Analysis<'p> {
             program: 0,
             step: 0,
             scope: 0,
+            line: 0,
         }
     }
 
@@ -267,20 +270,20 @@ impl<'p> Analysis<'p> {
                 match &step.act {
                     Act::Run(value) => drop(self.eval(value)),
                     Act::Set(names, value) => {
-                        let value = self.eval(value);
+                        let value = self.eval_at(step.line, value);
                         for name in names {
                             self.renew(self.scope, name, &value);
                             self.set(self.program, self.scope, name, &value);
                         }
                     }
                     Act::Change(name, value) => {
-                        let value = self.eval(value);
+                        let value = self.eval_at(step.line, value);
                         let scope = self.scope_of(name);
                         self.renew(scope, name, &value);
                         self.set(self.program, scope, name, &value);
                     }
                     Act::Return(value) => {
-                        let value = self.eval(value);
+                        let value = self.eval_at(step.line, value);
                         if let Some(scope) = program.scopes.get(step.scope) {
                             self.give_back(&scope.name, &value);
                         }
@@ -289,6 +292,18 @@ impl<'p> Analysis<'p> {
                 self.clock.ends(at, place);
             }
         }
+    }
+
+    /// Evaluates the value of a statement. Origins that it introduces get the statement's line.
+    fn eval_at(&mut self, line: usize, expr: &Expr) -> Value {
+        let value = self.eval(expr);
+        self.line = line;
+        value
+    }
+
+    /// Returns the position of the current call or statement.
+    fn position(&self) -> Position {
+        Position { program: self.program, line: self.line }
     }
 
     fn eval(&mut self, expr: &Expr) -> Value {
@@ -371,6 +386,7 @@ impl<'p> Analysis<'p> {
         };
         let args: Vec<Value> = call.args.iter().map(|arg| self.argument(arg)).collect();
         let named: Vec<(String, Value)> = call.named.iter().map(|(name, arg)| (name.clone(), self.eval(arg))).collect();
+        self.line = call.line;
         let own = match &call.callee {
             Expr::Name(name) if self.functions.contains_key(name.as_str()) => Some(name.clone()),
             _ => None,

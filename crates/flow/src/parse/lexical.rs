@@ -170,12 +170,14 @@ impl<'r, 't> Reader<'r, '_, 't> {
     }
 
     fn statements(&mut self, end: usize) {
-        let mut blocks = Vec::new();
+        let (mut blocks, outer) = (Vec::new(), self.to.line);
         while self.at < end {
             let before = self.at;
+            self.to.line = self.line();
             self.statement(end, &mut blocks);
             self.at = self.at.max(before + 1);
         }
+        self.to.line = outer;
         blocks.into_iter().rev().flatten().for_each(|around| self.to.leave(around));
     }
 

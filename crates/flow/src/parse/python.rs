@@ -10,7 +10,7 @@ use crate::{
 
 /// Adds the statements below a node.
 pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
-    to.deeper(|to| statement(to, node));
+    to.statement(node, |to| statement(to, node));
 }
 
 fn statement(to: &mut Builder<'_>, node: Node<'_>) {

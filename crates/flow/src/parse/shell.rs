@@ -50,7 +50,7 @@ const WRAPPERS: &[&str] = &[
 
 /// Adds the statements below a node.
 pub(super) fn lower(to: &mut Builder<'_>, node: Node<'_>) {
-    to.deeper(|to| statement(to, node));
+    to.statement(node, |to| statement(to, node));
 }
 
 fn statement(to: &mut Builder<'_>, node: Node<'_>) {
@@ -104,7 +104,7 @@ fn each_of(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
 
 /// Lowers a command with the given standard input and returns its output.
 fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
-    to.deeper(|to| match node.kind() {
+    to.statement(node, |to| match node.kind() {
         "command" => command(to, node, input),
         "pipeline" => {
             let mut passed = input;

@@ -45,7 +45,8 @@ impl Analysis<'_> {
             if !self.returns.contains_key(function) {
                 self.clock.changes(function);
             }
-            let is_news = self.returns.entry(function.to_owned()).or_default().add(value);
+            let value = value.placed(self.position());
+            let is_news = self.returns.entry(function.to_owned()).or_default().add(&value);
             self.note_news(function, is_news);
         }
     }
@@ -59,13 +60,14 @@ impl Analysis<'_> {
     }
 
     pub(super) fn set(&mut self, program: usize, scope: usize, name: &str, value: &Value) {
+        let value = value.placed(self.position());
         let Some(names) = self.names.get_mut(program).and_then(|scopes| scopes.get_mut(scope)) else { return };
         if let Some(known) = names.get_mut(name) {
-            let is_news = known.add(value);
+            let is_news = known.add(&value);
             self.note_news(name, is_news);
         } else if self.count < NAMES {
             self.count += 1;
-            names.insert(name.to_owned(), value.clone());
+            names.insert(name.to_owned(), value.into_owned());
             self.note_news(name, true);
         } else {
             self.note_cut();
@@ -76,7 +78,8 @@ impl Analysis<'_> {
         let is_known = self.files.contains_key(path);
         if path.is_empty() {
         } else if self.files.len() < FILES || is_known {
-            let is_news = self.files.entry(path.to_owned()).or_default().add(value);
+            let value = value.placed(self.position());
+            let is_news = self.files.entry(path.to_owned()).or_default().add(&value);
             if is_news {
                 self.changed.insert(self.program);
             }

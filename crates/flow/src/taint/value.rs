@@ -1,6 +1,6 @@
 //! [`Value`]: abstract value of an expression, with its text and its origins.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, rc::Rc};
 
 use super::super::paths::{is_likely_secret, is_secret};
 
@@ -42,14 +42,45 @@ impl Kind {
     }
 }
 
-/// Taint of a value: its origin and a description.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// Taint of a value: its origin and a description. Two taints are equal if kind and description are.
+#[derive(Debug, Clone)]
 pub struct Taint {
     /// Category of the origin.
     pub kind: Kind,
     /// Variable, file, URL or call.
     pub what: String,
+    /// Statement that introduced it, once the value was stored or returned.
+    pub from: Option<Position>,
 }
+
+/// Position of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Index of its program in the list passed to [`Analysis::new`](super::Analysis::new).
+    pub program: usize,
+    /// Line in the file, counted from 0.
+    pub line: usize,
+}
+
+impl Ord for Taint {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.kind, &self.what).cmp(&(other.kind, &other.what))
+    }
+}
+
+impl PartialOrd for Taint {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Taint {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Taint {}
 
 /// Abstract value of an expression.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +123,7 @@ impl Value {
     }
 
     pub fn of(kind: Kind, what: &str) -> Self {
-        let taint = Taint { kind, what: what.to_owned() };
+        let taint = Taint { kind, what: what.to_owned(), from: None };
         Self { taints: BTreeSet::from([taint]), ..Self::default() }
     }
 
@@ -252,15 +283,26 @@ impl Value {
     /// Adds the content of the secret files that the value names.
     pub fn read(&mut self) {
         let paths: Vec<Taint> = self.taints.iter().filter(|taint| taint.kind == Kind::Path).cloned().collect();
-        self.taints.extend(paths.into_iter().map(|path| Taint { kind: Kind::Secret, ..path }));
+        self.taints.extend(paths.into_iter().map(|path| Taint { kind: Kind::Secret, from: None, ..path }));
     }
 
     /// Marks the value if its text is the path of a secret file.
     pub fn notice_path(&mut self) {
         if let Some(text) = self.text.as_ref().filter(|text| is_secret(text) || is_likely_secret(text)) {
             let what = text.replace('\0', "…");
-            self.taints.insert(Taint { kind: Kind::Path, what });
+            self.taints.insert(Taint { kind: Kind::Path, what, from: None });
         }
+    }
+
+    /// Returns the value with a position for each origin that has none.
+    pub fn placed(&self, at: Position) -> Cow<'_, Self> {
+        let is_placed = |taint: &Taint| taint.from.is_some();
+        if self.taints.iter().chain(&self.keys).all(is_placed) {
+            return Cow::Borrowed(self);
+        }
+        let place = |taint: &Taint| Taint { from: taint.from.or(Some(at)), ..taint.clone() };
+        let [taints, keys] = [&self.taints, &self.keys].map(|all| all.iter().map(place).collect());
+        Cow::Owned(Self { taints, keys, ..self.clone() })
     }
 }
 
