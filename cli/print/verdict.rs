@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use scan::{Acceptance, Cause, Finding, Severity, Verdict, causes};
+use scan::{Acceptance, Cause, Finding, Related, Severity, Verdict, causes};
 use serde_json::Value;
 use skill::Problem;
 
@@ -78,11 +78,12 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
             finding.severity, finding.path, finding.line, finding.message, finding.rule
         ),
         excerpt_line(finding),
-        match &finding.waiver {
-            Some(waiver) => format!("  {}", waiver_words(waiver)),
-            None => format!("  {}", finding.remedy),
-        },
     ];
+    lines.extend(finding.related.iter().map(|related| related_line(finding, related)));
+    lines.push(match &finding.waiver {
+        Some(waiver) => format!("  {}", waiver_words(waiver)),
+        None => format!("  {}", finding.remedy),
+    });
     lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
     let further = cause.further_lines();
     if !further.is_empty() {
@@ -91,9 +92,19 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
         let word = if further.len() == 1 { "line" } else { "lines" };
         lines.push(format!("  also in {word} {}{more}", all.join(", ")));
     }
-    let others = cause.others.iter();
-    lines.extend(others.map(|other| format!("  also {} {} [{}]", other.severity, other.message, other.rule)));
+    for other in &cause.others {
+        let Finding { severity, line, message, remedy, rule, .. } = other;
+        lines.push(format!("  also {severity} in line {line}: {message}; {remedy} [{rule}]"));
+        lines.extend(other.related.iter().map(|related| related_line(other, related)));
+    }
     lines
+}
+
+/// Formats another place of a finding, such as the statement that reads the data.
+fn related_line(finding: &Finding, related: &Related) -> String {
+    let Related { label, path, line, excerpt } = related;
+    let place = if *path == finding.path { format!("line {line}") } else { format!("{path}:{line}") };
+    format!("  {label} {place}: {FAINT}{}{FAINT:#}", visible(excerpt))
 }
 
 /// Formats the excerpt of a finding, with the matched part highlighted.
@@ -183,6 +194,7 @@ mod tests {
             line: 3,
             column: 1,
             matched: None,
+            related: Vec::new(),
             excerpt: "text".into(),
             message: "does so".into(),
             remedy: "do not".into(),
@@ -212,7 +224,18 @@ mod tests {
         let lines = findings_lines(&[finding("b", Severity::High), again, elsewhere, other]);
         assert_eq!(lines.len(), 3 + 2 + 3, "{lines:?}");
         assert_eq!(lines[3], "  also in line 9");
-        assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
+        assert!(lines[4].contains("medium") && lines[4].ends_with("does so; do not [c]"), "{lines:?}");
+    }
+
+    #[test]
+    fn other_ends_have_their_lines() {
+        let place =
+            |path: &str| Related { label: "read in".into(), path: path.into(), line: 1, excerpt: "k = 1".into() };
+        let both = Finding { related: vec![place("SKILL.md"), place("a.sh")], ..finding("b", Severity::High) };
+        let lines = findings_lines(&[both, finding("c", Severity::Medium)]).join("\n");
+        for told in ["read in line 1: ", "read in a.sh:1: ", "also medium in line 3: does so; do not [c]"] {
+            assert!(lines.contains(told), "{lines}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, io, path::Path};
 
-use rule_file::{Defaults, ExampleFile, Pattern, RuleEntry, RuleFile};
+use rule_file::{CaseEntry, Defaults, ExampleFile, Pattern, RuleEntry, RuleFile};
 use serde::Deserialize;
 use stem::{BUCKETS, KNOWN, Stem};
 use ways::{Key, Piece};
@@ -89,11 +89,14 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
     let examples = |all: &[ExampleFile]| -> Vec<(String, String)> {
         all.iter().map(|example| (example.file.clone(), example.text.clone())).collect()
     };
+    let case = |case: &CaseEntry| {
+        format!("Case {{ words: &{:?}, message: {:?}, remedy: {:?} }}", case.words, case.message, case.remedy)
+    };
     let condition =
         rule.condition.as_ref().map_or("None".to_owned(), |name| format!("Some(crate::conditions::{name})"));
     format!(
         "Rule {{ id: {:?}, category: {:?}, technique: {:?}, risk: {:?}, evidence: Evidence::{}, scope: Scope::{}, \
-         role: Role::{}, message: {:?}, remedy: {:?}, literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
+         role: Role::{}, message: {:?}, remedy: {:?}, cases: &[{}], literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
          condition: {condition}, secret: {}, harmful: &{:?}, harmless: &{:?} }}",
         rule.id,
         or(&rule.category, &defaults.category),
@@ -104,6 +107,7 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         variant(or(&rule.role, &defaults.role)),
         rule.message,
         or(&rule.remedy, &defaults.remedy),
+        rule.cases.iter().map(case).collect::<Vec<_>>().join(", "),
         rule.literals,
         rule.pattern.joined(),
         rule.also,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scan::{Cause, Finding, Scanner, Severity, causes};
+use scan::{Cause, Finding, Related, Scanner, Severity, causes};
 use serde_json::{Value, json};
 use skill::Digest;
 
@@ -113,13 +113,18 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
         "baselineState": if finding.new { "new" } else { "unchanged" },
         "locations": [{"physicalLocation": place(finding)}],
     });
-    if !cause.again.is_empty() || !cause.others.is_empty() {
-        let again = cause.again.iter().map(|one| (one, "same finding".to_owned()));
-        let others = cause.others.iter().map(|one| (one, format!("{} ({})", one.message, one.rule)));
-        let related = again.chain(others).enumerate();
-        let related = related
-            .map(|(at, (one, text))| json!({"id": at + 1, "physicalLocation": place(one), "message": {"text": text}}));
-        result["relatedLocations"] = related.collect();
+    let end = |one: &Related| {
+        let region = json!({"startLine": one.line.max(1), "snippet": {"text": one.excerpt}});
+        json!({"artifactLocation": location(&skill.target.place_of(&one.path), root), "region": region})
+    };
+    let ends = finding.related.iter().map(|one| (end(one), format!("{} this line", one.label)));
+    let again = cause.again.iter().map(|one| (place(one), "same finding".to_owned()));
+    let others = cause.others.iter().map(|one| (place(one), format!("{} ({})", one.message, one.rule)));
+    let related: Vec<Value> = ends.chain(again).chain(others).enumerate().map(related_location).collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = related.into();
+    }
+    if !cause.others.is_empty() {
         result["properties"] = json!({"also": cause.others.iter().map(|one| &one.rule).collect::<Vec<_>>()});
     }
     if let Some(waiver) = &finding.waiver {
@@ -132,13 +137,19 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     result
 }
 
+fn related_location((at, (place, text)): (usize, (Value, String))) -> Value {
+    json!({"id": at + 1, "physicalLocation": place, "message": {"text": text}})
+}
+
 /// Returns the region in the file. Columns are counted in characters.
 fn region(finding: &Finding) -> Value {
     let mut region = json!({"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}});
     if finding.column > 0 {
         region["startColumn"] = json!(finding.column);
     }
-    if let Some((from, to)) = finding.matched.filter(|_| finding.column > 0) {
+    // The end of a match that is shown in part, or over several lines, is not known from its excerpt.
+    let is_whole = finding.column > 0 && !finding.excerpt_parts()[1].contains('…') && finding.related.is_empty();
+    if let Some((from, to)) = finding.matched.filter(|_| is_whole) {
         region["endColumn"] = json!(finding.column + to.saturating_sub(from));
     }
     region

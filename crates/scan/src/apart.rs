@@ -5,7 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Evidence, engine::SearchError, finder::Finder, role, source::Source};
+use crate::{
+    Evidence,
+    engine::SearchError,
+    finder::{Finder, related_at},
+    role,
+    source::Source,
+};
 
 /// File extensions of languages without data-flow analysis.
 const LANGUAGES: &[&str] =
@@ -38,16 +44,22 @@ fn together(files: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchErro
         text.push('\n');
         ends.push(text.len());
     }
-    for hit in finder.hits(&text)?.into_iter().filter(|hit| RULES.contains(&hit.rule.id)) {
-        let at = ends.partition_point(|end| *end <= hit.range.start);
+    let place = |offset: usize| {
+        let at = ends.partition_point(|end| *end <= offset);
         let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-        let Some(file) = files.get(at) else { continue };
-        let offset = hit.range.start - start;
+        Some((files.get(at)?, offset - start))
+    };
+    for hit in finder.hits(&text)?.into_iter().filter(|hit| RULES.contains(&hit.rule.id)) {
+        let Some((file, offset)) = place(hit.range.start) else { continue };
         let line = file.line_at(offset);
         let evidence = role::evidence(hit.rule, file, line, offset);
         if evidence >= Evidence::Strong && !finder.knows(hit.rule, evidence, file.path, line) {
             let message = format!("{} (spread over several files)", hit.rule.message);
-            finder.add_told(hit.rule, evidence, file, line, file.line(line).trim(), message);
+            let ends = [hit.also, hit.range.end.checked_sub(1)];
+            let mut others = ends.into_iter().flatten().filter_map(place).filter(|(other, _)| other.path != file.path);
+            let other = others.next().and_then(|(file, at)| related_at("together with", file, file.line_at(at), at));
+            let signal = finder.add_told(hit.rule, evidence, file, line, file.line(line).trim(), message);
+            signal.into_iter().for_each(|signal| signal.related.extend(other.clone()));
         }
     }
     Ok(())

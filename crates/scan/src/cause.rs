@@ -84,13 +84,17 @@ struct Also<'f> {
     rule: &'f str,
     severity: Severity,
     message: &'f str,
+    line: usize,
 }
 
 impl<'f> Serialize for Cause<'f> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Finding { rule, severity, message, path, new, waived, .. } = self.first;
         let places = [self.first].into_iter().chain(self.again.iter().copied());
-        let also = |other: &&'f Finding| Also { rule: &other.rule, severity: other.severity, message: &other.message };
+        let also = |other: &&'f Finding| {
+            let Finding { rule, severity, message, line, .. } = *other;
+            Also { rule, severity: *severity, message, line: *line }
+        };
         Told {
             rule,
             severity: *severity,
@@ -118,6 +122,7 @@ mod tests {
             line,
             column: 1,
             matched: None,
+            related: Vec::new(),
             excerpt: "text".into(),
             message: "does so".into(),
             remedy: "do not".into(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use skill::{Bundle, Digest, SkillPath};
 use thiserror::Error;
 
-use crate::{Finding, Report, Scanner, Verdict, Waivers};
+use crate::{Finding, Report, Scanner, Verdict, Waivers, excerpt::has_gap};
 
 /// Baseline that a candidate's findings are compared with.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +240,7 @@ fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle, reports: &dy
 /// the excerpt names no variable.
 fn stands_alone(finding: &Finding) -> bool {
     let is_text = [".md", ".mdx", ".txt"].iter().any(|end| finding.path.to_ascii_lowercase().ends_with(end));
-    is_text && !finding.excerpt.contains(['$', '%', '{', '…'])
+    is_text && !finding.excerpt.contains(['$', '%', '{']) && !has_gap(&finding.excerpt)
 }
 
 /// Returns the key by which findings are compared: rule, severity, path, excerpt and message.

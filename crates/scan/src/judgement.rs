@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use crate::{Evidence, Finding, Rule, excerpt::Excerpt};
+use crate::{Evidence, Finding, Related, Rule, excerpt::Excerpt};
 
 /// Number of different rules with weak evidence in one file that raises it to strong.
 const WEAK_TOGETHER: usize = 3;
@@ -31,6 +31,8 @@ pub(crate) struct Signal {
     pub line: usize,
     pub excerpt: Excerpt,
     pub message: String,
+    pub remedy: &'static str,
+    pub related: Vec<Related>,
     /// Reason for lower evidence in this place, if known.
     pub why: Option<&'static str>,
 }
@@ -93,8 +95,9 @@ impl Signal {
             column: self.excerpt.column,
             excerpt: self.excerpt.text,
             matched: self.excerpt.matched,
+            related: self.related,
             message: self.message.into(),
-            remedy: self.rule.remedy.into(),
+            remedy: self.remedy.into(),
             why,
             new: true,
             waived: false,

@@ -59,8 +59,8 @@ pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_
 pub use evidence::Evidence;
 pub use judge::{Answer, JudgeSettings, Question, QuestionFile};
 pub use level::{LevelError, Severity, Verdict};
-pub use report::{EXCERPT_CHARS, Finding, Report};
-pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
+pub use report::{EXCERPT_CHARS, Finding, Related, Report};
+pub use rule::{Case, Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::{Scanner, scan};
 #[doc(hidden)]
 pub use scanner::{features_of, steps_of};

@@ -29,7 +29,13 @@ mod written;
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, finder::Finder, role, rules, source::Source};
+use crate::{
+    Evidence, Rule,
+    engine::SearchError,
+    finder::{Finder, excerpt_at},
+    role, rules,
+    source::Source,
+};
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
@@ -70,9 +76,8 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
             continue;
         }
         let line = source.line_at(said.at);
-        let from = said.at.saturating_sub(source.line_start(line));
         let message = format!("{} ({})", said.rule.message, said.sense);
-        let excerpt = Excerpt::around(source.line(line), from..from).text;
+        let excerpt = excerpt_at(source, said.at..said.at).text;
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt, message) {
             let more = (evidence > said.rule.evidence).then_some(MORE);
             signal.why = if evidence < said.rule.evidence { Some(LESS) } else { more };

@@ -9,7 +9,20 @@ use skill::Bundle;
 use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, rule};
 
 /// Maximum length of an excerpt in characters. Longer lines are cut around the match.
-pub const EXCERPT_CHARS: usize = 160;
+pub const EXCERPT_CHARS: usize = 240;
+
+/// Place that a finding depends on, besides its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Related {
+    /// Relation to the finding, as words before the place, such as `read in`.
+    pub label: Cow<'static, str>,
+    /// Path of the file, relative to the skill's folder.
+    pub path: String,
+    /// Line number in the file, from 1.
+    pub line: usize,
+    /// Text of the line, as in [`Finding::excerpt`].
+    pub excerpt: String,
+}
 
 /// Match of a rule in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +46,9 @@ pub struct Finding {
     /// Range of matched characters in the excerpt, from 0 and with an exclusive end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched: Option<(usize, usize)>,
+    /// Other places that the finding depends on, such as the statement that reads the data sent here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Related>,
     /// Description of the problem.
     pub message: Cow<'static, str>,
     /// Advice for the author.
@@ -176,6 +192,7 @@ mod tests {
             line: 1,
             column: 1,
             matched: None,
+            related: Vec::new(),
             excerpt: severity.to_string(),
             message: "m".into(),
             remedy: "r".into(),

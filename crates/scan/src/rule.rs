@@ -27,6 +27,8 @@ pub struct Rule {
     pub message: &'static str,
     /// Advice for the author.
     pub remedy: &'static str,
+    /// More exact messages, by words of the match. The first case that applies replaces the message and the remedy.
+    pub cases: &'static [Case],
     /// Literals of which every match contains at least one, in any ASCII case.
     pub literals: &'static [&'static str],
     /// Case-insensitive regular expression over bytes and ASCII classes, in which every gap is bounded. `␣` matches a
@@ -47,6 +49,17 @@ pub struct Rule {
     pub harmful: &'static [(&'static str, &'static str)],
     /// Similar example files in which it does not fire.
     pub harmless: &'static [(&'static str, &'static str)],
+}
+
+/// Variant of a rule's message, for the alternative that matched.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Beginnings of words of which the match contains at least one, in any ASCII case.
+    pub words: &'static [&'static str],
+    /// Message in this case.
+    pub message: &'static str,
+    /// Advice in this case; empty for the rule's own.
+    pub remedy: &'static str,
 }
 
 /// Parts of a skill in which a text rule has its full evidence.
@@ -117,11 +130,30 @@ impl Rule {
         self.evidence.severity()
     }
 
+    /// Returns the message and the remedy for a matched text.
+    #[must_use]
+    pub fn explained(&self, matched: &str) -> (&'static str, &'static str) {
+        let lower = matched.to_ascii_lowercase();
+        let applies = |case: &&Case| case.words.iter().any(|word| has_word(&lower, &word.to_ascii_lowercase()));
+        match self.cases.iter().find(applies) {
+            Some(case) if case.remedy.is_empty() => (case.message, self.remedy),
+            Some(case) => (case.message, case.remedy),
+            None => (self.message, self.remedy),
+        }
+    }
+
     /// Returns the evidence of a match outside the scope, or in a lesson or quotation.
     #[must_use]
     pub fn elsewhere(&self) -> Evidence {
         self.evidence.elsewhere(self.role)
     }
+}
+
+/// Returns whether a word of the text begins with `word`. A word that begins with a mark may occur anywhere.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let begins = |at: usize| at == 0 || !is_part(text.as_bytes().get(at - 1)) || !is_part(word.as_bytes().first());
+    text.match_indices(word).any(|(at, _)| begins(at))
 }
 
 /// Returns all built-in rules, sorted by ID.
@@ -148,6 +180,26 @@ mod tests {
     use skill::Digest;
 
     use super::*;
+
+    #[test]
+    fn cases_are_chosen_by_words() {
+        let case = |words, remedy| Case { words, message: words[0], remedy };
+        let cases = Box::leak(Box::new([case(&["tar", "zip"], ""), case(&["$("], "other")]));
+        let rule = Rule { message: "any", remedy: "own", cases, ..crate::rules::SCAN_BUDGET };
+        assert_eq!(rule.explained("ls; TAR -c x"), ("tar", "own"));
+        assert_eq!(rule.explained("start x"), ("any", "own"));
+        assert_eq!(rule.explained("a$(x)"), ("$(", "other"));
+    }
+
+    #[test]
+    fn messages_are_short_and_distinct() {
+        for rule in rules() {
+            let messages: Vec<&str> = rule.cases.iter().map(|case| case.message).chain([rule.message]).collect();
+            let is_short = |message: &&str| !message.is_empty() && message.split_whitespace().count() <= 12;
+            assert!(messages.iter().all(is_short), "{}: {messages:?}", rule.id);
+            assert!(rule.cases.iter().all(|case| !case.words.is_empty()), "{}", rule.id);
+        }
+    }
 
     #[test]
     fn the_ruleset_is_the_hash_of_the_rules() {

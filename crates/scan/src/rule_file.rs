@@ -39,6 +39,8 @@ pub(crate) struct RuleEntry {
     pub message: String,
     pub remedy: Option<String>,
     #[serde(default)]
+    pub cases: Vec<CaseEntry>,
+    #[serde(default)]
     pub literals: Vec<String>,
     #[serde(default)]
     pub pattern: Pattern,
@@ -56,6 +58,16 @@ pub(crate) struct RuleEntry {
     pub harmful: Vec<ExampleFile>,
     #[serde(default)]
     pub harmless: Vec<ExampleFile>,
+}
+
+/// Message for one of a rule's alternatives, chosen by words of the match.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseEntry {
+    pub words: Vec<String>,
+    pub message: String,
+    #[serde(default)]
+    pub remedy: String,
 }
 
 /// Regular expression, or a list of alternatives.

@@ -338,8 +338,9 @@ fn search_values(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchE
         let (at, _) = place_of(&hit, &page);
         let Some(line) = values.lines.get(at) else { continue };
         // An address counts as trusted if the description names its owner.
-        let is_owners = egress::describes_owner(source, page.text.get(hit.range.clone()).unwrap_or(""));
-        finder.add_value(&hit, is_owners.then_some(egress::TOLD), source, *line);
+        let value = page.text.get(hit.range.clone()).unwrap_or("");
+        let is_owners = egress::describes_owner(source, value);
+        finder.add_value(&hit, value, is_owners.then_some(egress::TOLD), source, *line);
     }
     Ok(())
 }

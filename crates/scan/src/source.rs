@@ -41,6 +41,9 @@ pub(crate) struct Kind {
     pub reads: bool,
 }
 
+/// Maximum number of lines before and after a line that are shown with it as one paragraph.
+const PASSAGE: usize = 8;
+
 /// Maximum number of lines searched above a line for the start of its indented block.
 const STEP: usize = 40;
 
@@ -81,6 +84,22 @@ impl<'a> Source<'a> {
     /// Returns the byte offset of a line's start.
     pub fn line_start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(self.text.len())
+    }
+
+    /// Returns the byte range of the text to show for a line: its paragraph in running text, otherwise the line.
+    pub fn passage(&self, line: usize) -> Range<usize> {
+        let (mut first, mut last) = (line, line);
+        if self.kind.reads && !self.is_fenced(line) && !self.is_step(line) {
+            let is_part = |line: usize| !self.is_fenced(line) && !self.line(line).trim().is_empty();
+            while first > line.saturating_sub(PASSAGE) && !is_start(self.line(first)) && is_part(first - 1) {
+                first -= 1;
+            }
+            while last < line + PASSAGE && is_part(last + 1) && !is_start(self.line(last + 1)) {
+                last += 1;
+            }
+        }
+        let start = self.line_start(first);
+        start..self.line_start(last) + self.line(last).len()
     }
 
     /// Extends a byte range to whole lines, line ends included.
@@ -265,6 +284,17 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     let in_scripts = is_in_scripts(path) && !matches!(extension.as_str(), "md" | "txt" | "json");
     let runs = is_script(path) || text.starts_with("#!") || file.executable || in_scripts || is_program(path, text);
     Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
+}
+
+/// Returns whether a line of a text does not continue the line above: a heading, list item, row, rule or key.
+fn is_start(line: &str) -> bool {
+    let bare = line.trim_start();
+    let is_key =
+        |(key, _): (&str, &str)| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    is_item(bare)
+        || bare.starts_with(['#', '|', '>', '<'])
+        || bare.starts_with("---")
+        || line.split_once(": ").is_some_and(is_key)
 }
 
 /// Returns whether a line begins a list item.

@@ -18,13 +18,15 @@ pub(super) struct Purpose {
 }
 
 /// A finding in preparation.
-pub(super) struct Judgement {
+pub(super) struct Judgement<'f> {
     pub rule: &'static Rule,
     pub evidence: Evidence,
     pub why: String,
+    /// Origin of the data, if the flow has one.
+    pub from: Option<&'f Taint>,
 }
 
-impl Judgement {
+impl Judgement<'_> {
     /// Returns the reason for weaker evidence than the rule's own, if it is weaker.
     pub fn less(&self) -> Option<&'static str> {
         if self.evidence >= self.rule.evidence {
@@ -76,8 +78,7 @@ impl Purpose {
 }
 
 /// Evaluates one data flow. Returns `None` if it is harmless.
-pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
-    let about = |rule: &'static Rule, why: String| Some(Judgement { rule, evidence: rule.evidence, why });
+pub(super) fn judge<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
     match flow.end {
         End::Sent => sent(flow, purpose),
         End::Run => run(flow),
@@ -88,13 +89,16 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
             let is_grant = flow.to.contains("/etc/sudoers");
             let is_weaker = is_grant || purpose.declares(&flow.to);
             let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
-            Some(Judgement { rule, evidence, why: format!("{} is {}", shown(&flow.to), steering.what) })
+            Some(Judgement { rule, evidence, why: format!("{} is {}", shown(&flow.to), steering.what), from: None })
         }
-        End::Removed => about(&rules::FLOW_HOME_REMOVED, shown(&flow.to)),
+        End::Removed => {
+            let rule = &rules::FLOW_HOME_REMOVED;
+            Some(Judgement { rule, evidence: rule.evidence, why: shown(&flow.to), from: None })
+        }
     }
 }
 
-fn run(flow: &Flow) -> Option<Judgement> {
+fn run(flow: &Flow) -> Option<Judgement<'_>> {
     let is_foreign = |what: &str| !from_known_host(what) && !is_placeholder(what);
     let mut remotes = flow.taints.iter().filter(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
     let remote = remotes.clone().find(|taint| !taint.what.starts_with(CLONED)).or_else(|| remotes.next());
@@ -108,54 +112,54 @@ fn run(flow: &Flow) -> Option<Judgement> {
     // Benign skills often build tools from their repositories.
     let is_built = remote.is_some_and(|taint| taint.what.starts_with(CLONED));
     let evidence = if is_built { Evidence::Weak } else { rule.evidence };
-    Some(Judgement { rule, evidence, why })
+    Some(Judgement { rule, evidence, why, from: remote.or(decoded) })
 }
 
-fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
+fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
     let host = host_of(&flow.to);
     if is_near(&host) || is_own_host(&host) {
         return None;
     }
     let to = if host.is_empty() { "an unknown host".to_owned() } else { host.clone() };
+    let about = |rule: &'static Rule, why: String, from: &'f Taint| {
+        Some(Judgement { rule, evidence: rule.evidence, why, from: Some(from) })
+    };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
     let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
     let is_own =
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
-        let why = format!("data from {} is sent to {to}", taint.what);
-        return Some(Judgement { rule: &rules::FLOW_SECRET_SENT, evidence: rules::FLOW_SECRET_SENT.evidence, why });
+        return about(&rules::FLOW_SECRET_SENT, format!("data from {} is sent to {to}", taint.what), taint);
     }
     if let Some(taint) = of(Kind::Environment) {
         let why = format!("all environment variables ({}) are sent to {to}", taint.what);
-        return Some(Judgement {
-            rule: &rules::FLOW_ENVIRONMENT_SENT,
-            evidence: rules::FLOW_ENVIRONMENT_SENT.evidence,
-            why,
-        });
+        return about(&rules::FLOW_ENVIRONMENT_SENT, why, taint);
     }
-    let strangers = |taints: &[Taint], is_strange: fn(&str, &str) -> bool| -> Vec<String> {
+    let strangers = |taints: &'f [Taint], is_strange: fn(&str, &str) -> bool| -> Vec<&'f Taint> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
         let names = names.filter(|taint| !chooses(&taint.what, &flow.to, &host));
-        names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
+        names.filter(|taint| is_strange(&taint.what, &host)).collect()
     };
+    let listed = |taints: &[&Taint]| taints.iter().map(|taint| taint.what.as_str()).collect::<Vec<_>>().join(", ");
     let is_declared = purpose.names(&host);
     let is_told = |taint: &Taint| taint.what == PACKED && purpose.hands_over();
     if let Some(taint) = of(Kind::Project).filter(|taint| !is_declared && !host.is_empty() && !is_told(taint)) {
-        let why = format!("data from {} is sent to {to}", taint.what);
-        return Some(Judgement { rule: &rules::FLOW_PROJECT_SENT, evidence: rules::FLOW_PROJECT_SENT.evidence, why });
+        return about(&rules::FLOW_PROJECT_SENT, format!("data from {} is sent to {to}", taint.what), taint);
     }
     let body = strangers(&flow.taints, is_given_away);
     if !body.is_empty() {
         let rule = &rules::FLOW_KEY_TO_STRANGER;
         let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
-        return Some(Judgement { rule, evidence, why: format!("{} is sent to {to}", body.join(", ")) });
+        let why = format!("{} is sent to {to}", listed(&body));
+        return Some(Judgement { rule, evidence, why, from: body.first().copied() });
     }
     let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
         evidence: Evidence::Strong,
-        why: format!("{} is used to log in at {to}", keys.join(", ")),
+        why: format!("{} is used to log in at {to}", listed(&keys)),
+        from: keys.first().copied(),
     })
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Evidence, Role, Rule, Scope, SettingsError,
+    Case, Evidence, Role, Rule, Scope, SettingsError,
     engine::compile,
     matcher::Matcher,
-    rule_file::{Defaults, ExampleFile, RuleEntry, RuleFile},
+    rule_file::{CaseEntry, Defaults, ExampleFile, RuleEntry, RuleFile},
 };
 
 /// Maximum number of rules in all files together.
@@ -80,6 +80,7 @@ fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
         || entry.scope.is_some()
         || entry.role.is_some()
         || entry.remedy.is_some()
+        || !entry.cases.is_empty()
         || !entry.message.is_empty()
         || !entry.pattern.joined().is_empty()
         || !(entry.literals.is_empty() && entry.also.is_empty())
@@ -113,6 +114,7 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
         role: role(&or(&entry.role, &defaults.role, "fact"))?,
         message: leak(&entry.message),
         remedy: leak(&remedy),
+        cases: Box::leak(entry.cases.iter().map(case).collect()),
         literals: leak_all(&entry.literals),
         pattern,
         also: leak_all(&entry.also),
@@ -129,12 +131,22 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
     let is_text = |text: &str| text.chars().count() <= TEXT && !text.chars().any(char::is_control);
     let literals = entry.literals.iter().chain(&entry.also);
     let pattern = entry.pattern.joined().len();
+    let is_case = |case: &CaseEntry| {
+        (1..=LITERALS).contains(&case.words.len())
+            && !case.message.is_empty()
+            && is_text(&case.message)
+            && is_text(&case.remedy)
+    };
     let fault = if entry.id.is_empty() || entry.id.len() > ID || !entry.id.chars().all(is_part) {
         format!("an id has at most {ID} lower-case letters, digits and hyphens")
     } else if is_for_us(entry) {
         "condition, senses and in_code are reserved for built-in rules".to_owned()
     } else if entry.message.is_empty() || !is_text(&entry.message) || !is_text(remedy) {
         format!("it needs a message; message and remedy are one line of at most {TEXT} characters")
+    } else if entry.cases.len() > LITERALS || !entry.cases.iter().all(is_case) {
+        format!(
+            "a case needs a message and words, at most {LITERALS}; message and remedy are one line of at most {TEXT} characters"
+        )
     } else if entry.literals.is_empty() || literals.clone().count() > LITERALS {
         format!("it needs literals, at most {LITERALS} including those in also")
     } else if let Some(literal) = literals.clone().find(|literal| !LITERAL.contains(&literal.len())) {
@@ -172,6 +184,10 @@ fn role(word: &str) -> Result<Role, String> {
         "planted" => Ok(Role::Planted),
         _ => Err(format!("the role {word:?} is not one of fact, command, test, speech, planted")),
     }
+}
+
+fn case(entry: &CaseEntry) -> Case {
+    Case { words: leak_all(&entry.words), message: leak(&entry.message), remedy: leak(&entry.remedy) }
 }
 
 fn leak(text: &str) -> &'static str {

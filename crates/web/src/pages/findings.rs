@@ -71,13 +71,22 @@ pub fn cause(cause: &Cause<'_>, files: Option<&str>, texts: &Texts) -> Markup {
                 @if one.waived { " " span.badge { (texts.waived) } }
             }
             @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(before)) @if !matched.is_empty() { mark { (visible(matched)) } } (visible(after)) } } }
+            @for related in &one.related {
+                p.quiet {
+                    (related.label) " "
+                    @if related.path == one.path { (line(related.line)) } @else { (visible(&related.path)) ":" (related.line) }
+                    ": " code { (visible(&related.excerpt)) }
+                }
+            }
             p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }
             @if let Some(why) = &one.why { p.quiet { (word) ": " (visible(why)) } }
             @let further = cause.further_lines();
             @if !further.is_empty() {
                 p.quiet { (texts.also_in_lines) " " @for (at, one) in further.iter().take(LINES).enumerate() { @if at > 0 { ", " } (line(*one)) } @if further.len() > LINES { ", …" } }
             }
-            @for other in &cause.others { p.quiet { "+ " (visible(&other.message)) " " code { (other.rule) } } }
+            @for other in &cause.others {
+                p.quiet { "+ " (line(other.line)) ": " (visible(&other.message)) "; " (visible(&other.remedy)) " " code { (other.rule) } }
+            }
             @if let Some(Acceptance { by, reason, until, .. }) = &one.waiver {
                 p.quiet { (texts.waived) " · " (visible(by)) " · " time { (visible(until)) } " · " (visible(reason)) }
             }
