@@ -9,7 +9,7 @@ use memchr::memchr;
 use crate::{
     Evidence,
     engine::SearchError,
-    finder::Finder,
+    finder::{Finder, excerpt_at},
     prose, role, rules,
     source::{Kind, Source},
     unpacked,
@@ -50,7 +50,7 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
             continue;
         }
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
-            let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
+            let run = excerpt_at(source, offset..offset).text;
             let message = format!("{}: its decoded text matches {rule}", rules::ENCODED_PAYLOAD.message);
             finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
         }

@@ -101,8 +101,15 @@ impl Finder {
     }
 
     /// Adds a finding on a line. The excerpt is escaped and cut, with no part marked as the match.
-    pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
-        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned());
+    pub fn add(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        source: &Source<'_>,
+        line: usize,
+        excerpt: &str,
+    ) -> Option<&mut Signal> {
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned())
     }
 
     /// Adds a finding about a whole file.

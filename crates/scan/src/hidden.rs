@@ -2,7 +2,7 @@
 
 use crate::{
     characters::{is_invisible, latin_look_alike},
-    finder::Finder,
+    finder::{Finder, excerpt_at},
     rules,
     source::Source,
 };
@@ -28,7 +28,8 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
             (mixed(&chars), &rules::UNICODE_LOOK_ALIKE),
         ] {
             if found {
-                finder.add(rule, rule.evidence, source, index, line);
+                let at = source.line_start(index) + line.find(may_hide).unwrap_or(0);
+                finder.add(rule, rule.evidence, source, index, &excerpt_at(source, at..at).text);
             }
         }
     }

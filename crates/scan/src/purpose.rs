@@ -9,9 +9,9 @@ use regex_automata::meta::Regex;
 use skill::{Bundle, SkillPath};
 
 use crate::{
-    Rule, Scope,
+    Related, Rule, Scope,
     engine::{SearchError, compile},
-    finder::Finder,
+    finder::{Finder, excerpt_at, related_at},
     role, rules,
     source::Source,
 };
@@ -209,12 +209,22 @@ const SAFELY: &[&str] = &[
 /// Adds a finding for each place where a script breaks a promise of the skill.
 pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let Some(claims) = Claims::of(bundle) else { return Ok(()) };
-    for promise in PROMISES.iter().filter(|promise| claims.give(&promise.given)) {
+    for promise in &PROMISES {
+        let Some(words) = claims.give(&promise.given) else { continue };
+        let given = given_in(sources, words);
         for source in sources {
-            promise.look_at(source, finder)?;
+            promise.look_at(source, given.as_ref(), finder)?;
         }
     }
     Ok(())
+}
+
+/// Returns the line of `SKILL.md` with the words of a promise.
+fn given_in(sources: &[&Source<'_>], words: &str) -> Option<Related> {
+    let source = sources.iter().find(|source| source.path == SkillPath::SKILL_MD)?;
+    let (line, at) = source.lines().find_map(|(line, text)| Some((line, text.to_lowercase().find(words)?)))?;
+    let at = source.text.floor_char_boundary(source.line_start(line) + at);
+    related_at("promised in", source, line, at)
 }
 
 /// Claims in a skill's frontmatter, in lower case.
@@ -233,11 +243,13 @@ impl Claims {
         Some(Self { description, permissions })
     }
 
-    fn give(&self, given: &Given) -> bool {
+    /// Returns the words by which the skill gives a promise.
+    fn give(&self, given: &Given) -> Option<&'static str> {
         match given {
-            Given::Says(ways) => ways.iter().any(|words| self.description.contains(words)),
+            Given::Says(ways) => ways.iter().copied().find(|words| self.description.contains(words)),
             Given::AsksForNone(kinds) => {
-                self.permissions.as_ref().is_some_and(|asked| !kinds.iter().any(|kind| names(asked, kind)))
+                let asked = self.permissions.as_ref()?;
+                (!kinds.iter().any(|kind| names(asked, kind))).then_some("permissions:")
             }
         }
     }
@@ -260,7 +272,7 @@ fn permissions_in(text: &str) -> Option<String> {
 }
 
 impl Promise {
-    fn look_at(&self, source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    fn look_at(&self, source: &Source<'_>, given: Option<&Related>, finder: &mut Finder) -> Result<(), SearchError> {
         let is_own = source.kind().runs || source.path == SkillPath::SKILL_MD;
         if !is_own || source.is_binary() || self.kept_by.iter().any(|words| source.text.contains(words)) {
             return Ok(());
@@ -270,7 +282,9 @@ impl Promise {
             let line = source.line_at(found.start());
             let is_talk = !source.kind().runs && role::is_lesson(source, line);
             if source.covers(Scope::Code, line) && !is_talk && !finder.has_enough(self.rule, self.rule.evidence) {
-                finder.add(self.rule, self.rule.evidence, source, line, source.line(line).trim());
+                let shown = excerpt_at(source, found.start()..found.start()).text;
+                let signal = finder.add(self.rule, self.rule.evidence, source, line, &shown);
+                signal.into_iter().for_each(|signal| signal.related.extend(given.cloned()));
             }
         }
         Ok(())

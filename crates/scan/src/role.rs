@@ -30,6 +30,9 @@ pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: us
 
 /// Returns the evidence of a match, and the reason if it is lower than the rule's.
 pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> (Evidence, Option<&'static str>) {
+    if is_searched(rule, source, line) {
+        return (rule.evidence.min(Evidence::Weak), Some(SEARCHED));
+    }
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let why = match is_here {
         false => Some(outside(rule.scope)),
@@ -37,6 +40,13 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
         true => talk(rule, source, line, offset),
     };
     (if why.is_none() { rule.evidence } else { rule.elsewhere() }, why)
+}
+
+/// Returns whether a line is a pattern of code that a search tool such as Semgrep looks for. Nothing runs it.
+fn is_searched(rule: &Rule, source: &Source<'_>, line: usize) -> bool {
+    let key = source.line(line).trim_start().trim_start_matches("- ").split_once(": ").map_or("", |(key, _)| key);
+    let is_pattern = key.starts_with("pattern") && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_pattern && !source.kind().runs && matches!(rule.scope, Scope::Script | Scope::Code)
 }
 
 /// Returns the reason for a match outside its rule's scope.
@@ -50,6 +60,7 @@ fn outside(scope: Scope) -> &'static str {
     }
 }
 
+const SEARCHED: &str = "it is a pattern that a search tool looks for";
 const SHOWN: &str = "it is shown as an example";
 pub(crate) const LESSON: &str = "the surrounding text describes attacks";
 const FORBIDDEN: &str = "its sentence forbids it or warns against it";

@@ -6,9 +6,10 @@
 use skill::SkillPath;
 
 use crate::{
-    Evidence, Rule,
+    Evidence, Related, Rule,
     engine::SearchError,
     finder::Finder,
+    judgement::Signal,
     rules::{AGENT_HOOK, AGENT_HOOK_NETWORK, FLOW_SECRET_SENT, HOST_NOT_TOLD},
     source::Source,
 };
@@ -43,10 +44,15 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
             if !names(&command, script.path) {
                 continue;
             }
-            if let Some(what) = sends(script, finder) {
-                let message = format!("{}: it starts {}, which {what}", AGENT_HOOK_NETWORK.message, script.path);
+            if let Some(sent) = sends(script, finder) {
+                let message =
+                    format!("{}: it starts {}, which {}", AGENT_HOOK_NETWORK.message, script.path, sent.message);
+                let (path, at, excerpt) = (script.path.to_owned(), sent.line, sent.excerpt.text.clone());
+                let sent = Related { label: "sent in".into(), path, line: at, excerpt };
                 let shown = settings.line(line).trim();
-                finder.add_told(&AGENT_HOOK_NETWORK, AGENT_HOOK_NETWORK.evidence, settings, line, shown, message);
+                let evidence = AGENT_HOOK_NETWORK.evidence;
+                let signal = finder.add_told(&AGENT_HOOK_NETWORK, evidence, settings, line, shown, message);
+                signal.into_iter().for_each(|signal| signal.related.push(sent.clone()));
             }
         }
     }
@@ -89,13 +95,12 @@ fn names(command: &str, path: &str) -> bool {
     })
 }
 
-/// Returns the message of a signal that makes a script dangerous in a hook. This is a flow of secrets to the network,
+/// Returns the signal that makes a script dangerous in a hook. This is a flow of secrets to the network,
 /// or an undeclared host in a script that reads the hook's input.
-fn sends(script: &Source<'_>, finder: &Finder) -> Option<String> {
+fn sends<'f>(script: &Source<'_>, finder: &'f Finder) -> Option<&'f Signal> {
     let own =
         || finder.signals().iter().filter(|signal| signal.path == script.path && signal.evidence >= Evidence::Strong);
     let takes = || TAKES.iter().any(|word| script.text.contains(word));
     let sent = own().find(|signal| signal.rule.category == FLOW_SECRET_SENT.category);
-    let found = sent.or_else(|| own().find(|signal| signal.rule.id == HOST_NOT_TOLD.id && takes()));
-    found.map(|signal| signal.message.clone())
+    sent.or_else(|| own().find(|signal| signal.rule.id == HOST_NOT_TOLD.id && takes()))
 }
