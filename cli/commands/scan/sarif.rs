@@ -120,7 +120,7 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     let ends = finding.related.iter().map(|one| (end(one), format!("{} this line", one.label)));
     let again = cause.again.iter().map(|one| (place(one), "same finding".to_owned()));
     let others = cause.others.iter().map(|one| (place(one), format!("{} ({})", one.message, one.rule)));
-    let related: Vec<Value> = ends.chain(again).chain(others).enumerate().map(related_location).collect();
+    let related: Vec<Value> = again.chain(ends).chain(others).enumerate().map(related_location).collect();
     if !related.is_empty() {
         result["relatedLocations"] = related.into();
     }

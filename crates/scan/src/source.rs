@@ -90,11 +90,13 @@ impl<'a> Source<'a> {
     pub fn passage(&self, line: usize) -> Range<usize> {
         let (mut first, mut last) = (line, line);
         if self.kind.reads && !self.is_fenced(line) && !self.is_step(line) {
-            let is_part = |line: usize| !self.is_fenced(line) && !self.line(line).trim().is_empty();
+            let is_heading = |line: usize| self.line(line).trim_start().starts_with('#');
+            let is_part =
+                |line: usize| !self.is_fenced(line) && !self.line(line).trim().is_empty() && !is_heading(line);
             while first > line.saturating_sub(PASSAGE) && !is_start(self.line(first)) && is_part(first - 1) {
                 first -= 1;
             }
-            while last < line + PASSAGE && is_part(last + 1) && !is_start(self.line(last + 1)) {
+            while last < line + PASSAGE && !is_heading(line) && is_part(last + 1) && !is_start(self.line(last + 1)) {
                 last += 1;
             }
         }
