@@ -18,7 +18,7 @@ use crate::{
     Evidence, Rule,
     capabilities::{host_of, is_address},
     engine::SearchError,
-    finder::Finder,
+    finder::{Finder, excerpt_at},
     hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
     role, rules,
     source::Source,
@@ -97,8 +97,8 @@ fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, 
     let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
     let why = why.or((evidence > most).then_some(NAMED));
     let message = format!("{}: {}", rule.message, named.host);
-    let excerpt = source.line(named.line).trim();
-    if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, excerpt, message) {
+    let excerpt = excerpt_at(source, named.offset..named.offset + named.host.len()).text;
+    if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, &excerpt, message) {
         signal.why = why;
     }
 }

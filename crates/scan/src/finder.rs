@@ -271,8 +271,10 @@ fn other_ends(hit: &Hit, source: &Source<'_>, matched: Range<usize>) -> Vec<Rela
 
 /// Returns another place of a finding, with an excerpt around a byte of the text. A blank line is not worth showing.
 pub(crate) fn related_at(label: &'static str, source: &Source<'_>, line: usize, at: usize) -> Option<Related> {
-    let from = at.saturating_sub(source.line_start(line));
-    let excerpt = Excerpt::around(source.line(line), from..from).text;
+    let text = source.line(line).trim_end();
+    let indent = text.len() - text.trim_start().len();
+    let from = at.saturating_sub(source.line_start(line)).max(indent);
+    let excerpt = Excerpt::around(text, from..from).text;
     let (label, path) = (label.into(), source.path.to_owned());
     (!excerpt.is_empty()).then(|| Related { label, path, line: line + 1, excerpt })
 }
