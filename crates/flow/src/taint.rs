@@ -253,10 +253,6 @@ impl<'p> Analysis<'p> {
         (self.flows.into_values().map(|(_, flow)| flow).collect(), self.cut)
     }
 
-    fn note_cut(&mut self) {
-        self.cut.insert(self.program);
-    }
-
     fn round(&mut self) {
         let programs = self.programs;
         for (at, program) in programs.iter().enumerate() {
@@ -299,11 +295,6 @@ impl<'p> Analysis<'p> {
         let value = self.eval(expr);
         self.line = line;
         value
-    }
-
-    /// Returns the position of the current call or statement.
-    fn position(&self) -> Position {
-        Position { program: self.program, line: self.line }
     }
 
     fn eval(&mut self, expr: &Expr) -> Value {

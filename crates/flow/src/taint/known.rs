@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Analysis, FILES, NAMES, value::Value};
+use super::{
+    Analysis, FILES, NAMES,
+    value::{Position, Value},
+};
 
 /// Returns the name of a file or module without its folders and extension.
 pub(super) fn stem(path: &str) -> &str {
@@ -31,6 +34,11 @@ impl Analysis<'_> {
     pub(super) fn read_in(&mut self, path: &str) {
         let others = self.modules.get(stem(path)).into_iter().flatten().copied();
         self.sourced.entry(self.program).or_default().extend(others);
+    }
+
+    /// Returns the position of the current call or statement.
+    fn position(&self) -> Position {
+        Position { program: self.program, line: self.line }
     }
 
     fn note_news(&mut self, name: &str, is_news: bool) {

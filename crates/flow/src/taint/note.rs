@@ -10,6 +10,11 @@ use super::{
 };
 
 impl Analysis<'_> {
+    /// Marks the current program as analysed only in part.
+    pub(super) fn note_cut(&mut self) {
+        self.cut.insert(self.program);
+    }
+
     /// Records the values that reach a sink.
     pub(super) fn note_sink(&mut self, sink: Sink, called: &Called<'_>) {
         let Called { name, receiver, args, named, line } = *called;
