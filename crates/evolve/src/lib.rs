@@ -56,7 +56,7 @@ pub use gate::{
     Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
     Uncounted, Verdict, WHOLE, decide, pairs,
 };
-pub use import::{Host, Transcripts};
+pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};

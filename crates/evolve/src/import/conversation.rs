@@ -1,0 +1,84 @@
+//! [`Conversations`]: the state of the conversations in one file while it is read.
+
+use std::{collections::HashMap, sync::Arc};
+
+use jiff::Timestamp;
+use library::OutcomeKind;
+
+use super::SkillUse;
+
+/// Uses of skills in one file, with indices into them.
+#[derive(Default)]
+pub struct Conversations {
+    /// Uses, in the order of reading.
+    pub uses: Vec<SkillUse>,
+    /// Uses by call id. The first call with an id counts.
+    by_call: HashMap<String, Vec<usize>>,
+    /// Uses of each conversation since its last interruption.
+    of_session: HashMap<String, Vec<usize>>,
+    /// Last use of each skill in a conversation, by conversation and skill.
+    last: HashMap<(String, String), usize>,
+    /// Skills that a call changes if it succeeds, by call id.
+    changes: HashMap<String, Vec<String>>,
+}
+
+impl Conversations {
+    /// Adds the uses by one call. An empty call id refers to no later line.
+    pub fn read(&mut self, call: &str, uses: Vec<SkillUse>) {
+        let first = self.uses.len();
+        for (index, used) in (first..).zip(uses) {
+            self.of_session.entry(used.session.clone()).or_default().push(index);
+            self.last.insert((used.session.clone(), used.skill.clone()), index);
+            self.uses.push(used);
+        }
+        if !call.is_empty() {
+            self.by_call.entry(call.to_owned()).or_insert_with(|| (first..self.uses.len()).collect());
+        }
+    }
+
+    /// Notes that a call changes skills, which [`Self::succeed`] confirms.
+    pub fn begin_change(&mut self, call: &str, skills: Vec<String>) {
+        if !skills.is_empty() {
+            self.changes.entry(call.to_owned()).or_insert(skills);
+        }
+    }
+
+    /// Sets the content of a call's uses. The first content counts.
+    pub fn set_content(&mut self, call: &str, text: &str) {
+        let (found, text) = (self.by_call.get(call).cloned().unwrap_or_default(), Arc::<str>::from(text));
+        for index in found {
+            if let Some(used) = self.uses.get_mut(index) {
+                used.content.get_or_insert_with(|| Arc::clone(&text));
+            }
+        }
+    }
+
+    /// Notes that a call failed.
+    pub fn fail(&mut self, call: &str, time: Option<Timestamp>) {
+        self.changes.remove(call);
+        let found = self.by_call.get(call).cloned().unwrap_or_default();
+        self.add_event(&found, OutcomeKind::Failed, time);
+    }
+
+    /// Notes that a call succeeded. A change corrects the last use of the skill in the conversation.
+    pub fn succeed(&mut self, call: &str, session: &str, time: Option<Timestamp>) {
+        for skill in self.changes.remove(call).unwrap_or_default() {
+            let corrected = self.last.get(&(session.to_owned(), skill)).copied();
+            self.add_event(corrected.as_slice(), OutcomeKind::Corrected, time);
+        }
+    }
+
+    /// Notes that a conversation was interrupted, which aborts its uses since the last interruption.
+    pub fn abort(&mut self, session: &str, time: Option<Timestamp>) {
+        let found = self.of_session.remove(session).unwrap_or_default();
+        self.add_event(&found, OutcomeKind::Aborted, time);
+    }
+
+    fn add_event(&mut self, uses: &[usize], kind: OutcomeKind, time: Option<Timestamp>) {
+        for index in uses {
+            if let Some(used) = self.uses.get_mut(*index) {
+                used.add_event(kind, time);
+            }
+        }
+    }
+}
