@@ -43,6 +43,11 @@ fn main() -> ExitCode {
         let out = Output::new(&cli.global);
         return out.fail(&exit::io_at(directory)(error)).into();
     }
+    if let Command::Record(args) = &cli.command
+        && let Some(words) = args.hook()
+    {
+        return commands::record::run_hook(&cli.global, words).into();
+    }
     let out = Output::new(&cli.global);
     hints::note_flags(&cli.global);
     context::transport(&cli.global).choose();

@@ -1,17 +1,23 @@
 //! `skillhub record` records the outcome of a run with a skill.
 
+mod hook;
+mod import;
+mod show;
+
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io::Read,
     path::{Path, PathBuf},
 };
 
 use clap::Args;
-use evolve::{BYTES, Evaluation, Host, OutcomeRecord, RecordSummary, Transcripts};
+use evolve::{BYTES, Evaluation, OutcomeRecord, RecordSummary};
 use library::OutcomeSource;
 use ops::skill_name;
 use serde_json::json;
 use skill::{SkillName, counted};
+
+use self::import::{ImportCounts, import};
 
 use crate::{
     access::{RECORD, check_request},
@@ -20,6 +26,8 @@ use crate::{
     exit::{CliError, Exit, failed, io_at},
     print::{GOOD, STRONG},
 };
+
+pub use self::hook::run as run_hook;
 
 /// Flags of `record`.
 #[derive(Debug, Args)]
@@ -30,16 +38,21 @@ Examples:
   skillhub record my-skill --event failed --run 7f3b --task invoices --latency-ms 5300
   echo '{\"skill\":\"my-skill\",\"event\":\"completed\",\"run\":\"7f3c\"}' | skillhub record --request -
   skillhub record --import claude-code ~/.claude/projects
-  skillhub record --import opencode ~/.local/share/opencode/storage/part
+  skillhub record --import codex ~/.codex/sessions
+  skillhub record my-skill --show                what is stored of the skill, and where
+
+The hooks that `skillhub setup` writes import each session of Claude Code, Codex, Gemini CLI and OpenCode.
+`use_log = false` in the table [agent] of config.toml turns that off. Everything stays on this machine: at
+most 256 MiB for each skill, in the folder that --show names.
 
 Recording the same event of a run again has no effect. A run without a final event counts as unknown,
 never as a success.")]
 pub struct RecordArgs {
     /// Skill
-    #[arg(required_unless_present_any = ["request", "import"])]
+    #[arg(required_unless_present_any = ["request", "import", "hook"])]
     name: Option<String>,
     /// Event to record
-    #[arg(long, value_name = "EVENT", required_unless_present_any = ["request", "import"])]
+    #[arg(long, value_name = "EVENT", required_unless_present_any = ["request", "import", "hook", "show"])]
     event: Option<String>,
     /// Id of the run [default: a new run]
     #[arg(long, value_name = "ID")]
@@ -71,24 +84,30 @@ pub struct RecordArgs {
     /// Read a JSON request, or one per line, from a file, `-` for stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "event", "import"])]
     request: Option<PathBuf>,
-    /// Read transcripts of claude-code or opencode from files or folders
+    /// Read transcripts of claude-code, codex, gemini-cli or opencode from files or folders, `-` for stdin
     #[arg(long, num_args = 2.., value_names = ["HOST", "PATH"], conflicts_with_all = ["name", "event"])]
     import: Option<Vec<String>>,
+    /// Import the session that a host reports on stdin or as an argument; prints nothing and never fails
+    #[arg(long, num_args = 1..=2, value_names = ["HOST", "JSON"],
+        conflicts_with_all = ["name", "event", "request", "import"])]
+    hook: Option<Vec<String>>,
+    /// Print what is stored of the skill
+    #[arg(long, requires = "name", conflicts_with_all = ["event", "request", "import", "hook"])]
+    show: bool,
 }
 
-/// Counts of an import: lines and skill uses in transcripts.
-#[derive(Clone, Copy)]
-struct ImportCounts {
-    /// Lines that were parsed.
-    read: usize,
-    /// Lines that were skipped.
-    skipped: usize,
-    /// Uses of skills that are not in the libraries.
-    elsewhere: usize,
+impl RecordArgs {
+    /// Returns the host of `--hook`, and its report if it is an argument.
+    pub fn hook(&self) -> Option<&[String]> {
+        self.hook.as_deref()
+    }
 }
 
 /// Records the outcomes, and lets the gate evaluate the affected skills.
 pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
+    if let (true, Some(name)) = (args.show, &args.name) {
+        return show::run(context, name);
+    }
     let mut counts = None;
     let requests = match (&args.request, &args.import) {
         (Some(path), _) => evolve::requests(&read(context, path)?).map_err(failed)?,
@@ -97,11 +116,12 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     };
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
     check_asked(context, &requests)?;
-    let all = context.record(requests)?;
+    let mut all = context.record(requests)?;
+    all.told.unrecorded += counts.map_or(0, |counts: ImportCounts| counts.unrecorded);
     let RecordSummary { recorded, doubles, unrecorded, skills } = &all.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
     let mut document = all.document();
-    if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
+    if let Some(ImportCounts { read, skipped, elsewhere, .. }) = counts {
         document["import"] = json!({"read": read, "skipped": skipped, "not_here": elsewhere});
     }
     context.out.answer(&document, |out| {
@@ -110,9 +130,9 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         writeln!(out, "{GOOD}Recorded{GOOD:#} {}{of}{twice}", counted(recorded, "outcome"))?;
         if *unrecorded > 0 {
             let count = counted(unrecorded, "outcome");
-            writeln!(out, "{count} without a revision, because the skill's folder has an unrecorded edit")?;
+            writeln!(out, "{count} without a revision, because the skill had an unrecorded edit")?;
         }
-        if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
+        if let Some(ImportCounts { read, skipped, elsewhere, .. }) = counts {
             writeln!(
                 out,
                 "{} read, {skipped} skipped, {} of skills that are not installed",
@@ -172,62 +192,4 @@ fn check_asked(context: &Context, requests: &[OutcomeRecord]) -> Result<(), CliE
     let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
     let names = names.into_iter().filter(|name| is_seen(name)).map(skill_name);
     names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
-}
-
-/// Extracts the outcomes of installed skills from a host's transcripts.
-fn import(
-    context: &Context,
-    words: &[String],
-    counts: &mut Option<ImportCounts>,
-) -> Result<Vec<OutcomeRecord>, CliError> {
-    let [host, paths @ ..] = words else { return Err(CliError::usage("name a host and its transcripts")) };
-    let host = Host::from_word(host)
-        .ok_or_else(|| CliError::usage(format!("cannot read transcripts of {host:?}; name claude-code or opencode")))?;
-    let mut found = Transcripts::default();
-    for path in paths {
-        add(&context.absolute(path.as_ref()), host, &mut found)?;
-    }
-    let libraries = context.visible_libraries()?;
-    let mut heads = BTreeMap::new();
-    let total = found.requests.len();
-    let mut requests = Vec::new();
-    for request in found.requests {
-        let Ok(name) = SkillName::parse(&request.skill) else { continue };
-        if !heads.contains_key(&name) {
-            let mut history = Vec::new();
-            for library in &libraries {
-                history.extend(library.revisions(&name, usize::MAX)?);
-            }
-            heads.insert(name.clone(), history);
-        }
-        let Some(history) = heads.get(&name).filter(|history| !history.is_empty()) else { continue };
-        // The revision that was current at the time of use.
-        let time = request.ts.as_ref().and_then(|ts| ts.parse::<jiff::Timestamp>().ok());
-        let then = history.iter().find(|revision| time.is_none_or(|time| revision.stamp.time <= time));
-        let revision = then.or(history.last()).map(|revision| revision.id.to_string());
-        requests.push(OutcomeRecord { revision, place: requests.len() + 1, ..request });
-    }
-    *counts = Some(ImportCounts { read: found.read, skipped: found.skipped, elsewhere: total - requests.len() });
-    Ok(requests)
-}
-
-/// Adds a file, or all possible transcripts of a folder. Links are skipped.
-fn add(path: &Path, host: Host, found: &mut Transcripts) -> Result<(), CliError> {
-    let kind = std::fs::symlink_metadata(path).map_err(io_at(path))?;
-    if kind.is_dir() {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(io_at(path))? {
-            entries.push(entry.map_err(io_at(path))?.path());
-        }
-        entries.sort();
-        let may_be =
-            |entry: &PathBuf| entry.is_dir() || entry.extension().is_some_and(|end| end == "jsonl" || end == "json");
-        return entries.iter().filter(|entry| may_be(entry)).try_for_each(|entry| add(entry, host, found));
-    }
-    if kind.is_file() && kind.len() <= BYTES {
-        found.add(host, &std::fs::read(path).map_err(io_at(path))?);
-    } else {
-        found.skipped += 1;
-    }
-    Ok(())
 }

@@ -20,14 +20,14 @@ use self::{
     found::{FoundLibrary, places},
     hosts::{InUse, in_use},
     record::{FileChange, SetupRecord},
-    screen::{name_of, result_lines, survey_lines},
+    screen::{WIDTH, name_of, result_lines, survey_lines},
 };
 use crate::{
     args::Global,
     commands::{adopt, mcp::install},
     context::Context,
     exit::{CliError, Exit, error_of_one},
-    print::{STRONG, WARN, visible},
+    print::{STRONG, WARN, visible, wrapped},
     reading::read_line,
 };
 
@@ -47,8 +47,9 @@ const UNDO: &str = "skillhub setup --undo";
   skillhub setup --undo                          undo everything that setup changed
 
 Moves a project's skills to its .agents/skills and your own to ~/.agents/skills, and links the old places to
-them, so that every agent reads the same files. The originals are kept; `setup --undo` restores them. Skills
-that the scanner blocks stay where they are unless you accept the findings. Without a terminal, nothing
+them, so that every agent reads the same files. The originals are kept; `setup --undo` restores them. Adds
+skillhub to the agents' MCP servers, and a hook that records on this machine which skills their sessions used
+(not with `use_log = false` in the table [agent] of config.toml). Skills that the scanner blocks stay where they are unless you accept the findings. Without a terminal, nothing
 changes unless you pass -y.")]
 pub struct SetupArgs {
     /// Undo the last setup: restore folders and agents' configuration files
@@ -94,8 +95,7 @@ impl Survey {
 
     /// Returns the configuration files that would change.
     fn files(&self, context: &Context) -> Result<Vec<FileChange>, CliError> {
-        let connections = self.agents.iter().filter_map(|agent| agent.connection.as_ref()?.as_ref().ok());
-        let mut files: Vec<FileChange> = connections.filter(|c| c.is_new).map(|c| c.file.clone()).collect();
+        let mut files: Vec<FileChange> = self.agents.iter().flat_map(InUse::new_files).cloned().collect();
         let ids: Vec<&str> = self.agents.iter().filter(|agent| agent.of_user).map(|agent| agent.agent.id).collect();
         files.extend(hosts::config_change(context, &ids)?);
         Ok(files)
@@ -169,7 +169,7 @@ fn ask(blocked: usize) -> Answer {
     }
 }
 
-/// Describes the planned changes, in at most two lines.
+/// Describes the planned changes, in a few lines.
 fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     let mut lines = Vec::new();
     if survey.skills().next().is_some() {
@@ -183,7 +183,14 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
         .collect();
     if !connected.is_empty() {
         lines.push(format!("It will be added as an MCP server to {}.", connected.join(", ")));
-    } else if !files.is_empty() {
+    }
+    let has_hook = |agent: &&InUse| agent.hook.as_ref().is_some_and(|hook| hook.as_ref().is_ok_and(|it| it.is_new));
+    let recorded: Vec<&str> = survey.agents.iter().filter(has_hook).map(|agent| agent.agent.name).collect();
+    if !recorded.is_empty() {
+        let text = format!("A hook will record the skills that they use, on this machine: {}.", recorded.join(", "));
+        lines.extend(wrapped(&text, WIDTH));
+        lines.push("To turn that off, set `use_log = false` in the table [agent] of config.toml.".to_owned());
+    } else if connected.is_empty() && !files.is_empty() {
         lines.push("It will record which agents are in use.".to_owned());
     }
     lines
@@ -308,7 +315,12 @@ fn agent_document(agent: &InUse) -> Value {
         Some(Err(error)) => ("failed", None, Some(error.message.clone())),
         None => ("unknown", None, None),
     };
-    json!({"id": agent.agent.id, "name": agent.agent.name, "mcp": status, "file": file, "error": error})
+    let hook = match &agent.hook {
+        Some(Ok(hook)) => json!({"status": if hook.is_new { "add" } else { "added" }, "file": hook.file.path}),
+        Some(Err(error)) => json!({"status": "failed", "error": error.message}),
+        None => json!({"status": "none"}),
+    };
+    json!({"id": agent.agent.id, "name": agent.agent.name, "mcp": status, "file": file, "error": error, "hook": hook})
 }
 
 /// Returns the greeting for a home that was never set up, `None` once the home is in use.

@@ -1,6 +1,9 @@
 //! Outcomes and the gate from outside: a change that makes runs fail is detected and rolled back automatically.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -333,6 +336,80 @@ fn host_transcripts_show_used_skills() {
     assert_eq!(sandbox.done(&args)["doubles"], 1);
     assert_eq!(sandbox.done(&["stats", "demo"])["revisions"][0]["unknown"], 1, "nobody said that it went well");
     sandbox.ask(&["record", "--import", "emacs", "projects"]).exits(2);
+}
+
+/// A session of Claude Code that read a text of the skill, written for these tests in the form of version 2.1.331.
+fn session(sandbox: &Sandbox, id: &str, body: &str) -> PathBuf {
+    let now = "2026-01-02T03:04:05Z";
+    let call = json!({"type": "assistant", "sessionId": id, "timestamp": now, "message": {"content": [
+        {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"skill": "demo"}},
+    ]}});
+    let text = json!({"type": "user", "sessionId": id, "timestamp": now, "isMeta": true, "sourceToolUseID": "t1",
+        "message": {"content": [{"type": "text", "text": format!("Base directory for this skill: /x\n\n{body}")}]}});
+    let file = sandbox.path(&format!("{id}.jsonl"));
+    fs::write(&file, format!("{call}\n{text}\n")).unwrap();
+    file
+}
+
+fn recorded(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.done(&["record", "demo", "--show"])["outcomes"].as_array().unwrap().clone()
+}
+
+/// Returns the body of a skill's text.
+fn body_of(sandbox: &Sandbox) -> String {
+    let text = sandbox.run(&["show", "demo", "SKILL.md"]).exits(0).text();
+    text.splitn(3, "---\n").nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn session_counts_for_the_text_that_it_read() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.create("demo", "alpha line")["revision"].clone();
+    let body = body_of(&sandbox);
+    sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--reason", "x"]);
+    let import = |file: &Path| sandbox.done(&["record", "--import", "claude-code", file.to_str().unwrap()]);
+    assert_eq!(import(&session(&sandbox, "s1", &body))["recorded"], 1);
+    assert_eq!(import(&session(&sandbox, "s2", &body.replace("alpha", "beta")))["recorded"], 1);
+    let told = import(&session(&sandbox, "s3", &body.replace("alpha", "an edit by hand")));
+    assert_eq!((&told["recorded"], &told["unrecorded"]), (&json!(0), &json!(1)));
+    let read = recorded(&sandbox);
+    let revisions: Vec<&Value> = read.iter().map(|outcome| &outcome["revision"]).collect();
+    assert_eq!((revisions.len(), revisions[0]), (2, &first));
+    assert_ne!(revisions[1], &first);
+    let plain = sandbox.run(&["record", "demo", "--show"]).exits(0).text();
+    assert!(plain.contains("claude-code:s1") && plain.contains("2 outcomes in "), "{plain}");
+}
+
+/// The hook prints nothing, does not fail, and leaves the work to a process that outlives it.
+#[test]
+fn hook_records_session_quietly() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let file = session(&sandbox, "s1", &body_of(&sandbox));
+    let report = json!({"session_id": "s1", "transcript_path": file, "cwd": sandbox.cwd()}).to_string();
+    for bad in ["", "{", "[]", &"x".repeat(20 << 20), "{\"transcript_path\": \"/none\"}"] {
+        let answer = sandbox.run_with(&["record", "--hook", "claude-code"], bad.as_bytes()).exits(0);
+        assert_eq!((answer.text().as_str(), answer.stderr.as_str()), ("", ""));
+    }
+    let config = sandbox.skillhub_home().join("config.toml");
+    let record = || sandbox.run_with(&["record", "--hook", "claude-code"], report.as_bytes()).exits(0);
+    for text in ["[agent]\nuse_log = false\n", "damaged ="] {
+        fs::write(&config, text).unwrap();
+        let answer = record();
+        assert_eq!((answer.text().as_str(), answer.stderr.as_str()), ("", ""));
+    }
+    fs::remove_file(&config).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(recorded(&sandbox), Vec::<Value>::new());
+    record();
+    let is_recorded = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        recorded(&sandbox).len() == 1
+    });
+    assert!(is_recorded, "the session left no outcome");
+    let outcome = &recorded(&sandbox)[0];
+    let fields = [&outcome["run"], &outcome["event"], &outcome["actor"], &outcome["basis"]];
+    assert_eq!(fields, ["claude-code:s1", "activated", "agent:claude-code", "transcript"]);
 }
 
 #[test]

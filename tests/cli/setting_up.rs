@@ -234,3 +234,46 @@ fn folder_flag_runs_elsewhere() {
     assert_eq!(inside["library"], sandbox.done(&["where"])["library"]);
     sandbox.ask(&["-C", "none", "where"]).refused_with_hint(7, "not_found");
 }
+
+/// The hooks of the agents in use are added beside the user's own, and removed alone.
+#[test]
+fn hooks_join_and_leave_users_settings() {
+    let sandbox = newcomer();
+    let settings = sandbox.home().join(".claude/settings.json");
+    let own = json!({"model": "m", "hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "bye.sh"}]}]}});
+    fs::write(&settings, own.to_string()).unwrap();
+    let document = sandbox.done(&["setup", "-y"]);
+    let agents = document["agents"].as_array().unwrap();
+    let hook = |id: &str| agents.iter().find(|agent| agent["id"] == id).unwrap()["hook"]["status"].clone();
+    assert_eq!((hook("claude-code"), hook("codex")), (json!("add"), json!("add")), "{document:#}");
+    let read = || serde_json::from_slice::<Value>(&fs::read(&settings).unwrap()).unwrap();
+    let groups = read()["hooks"]["SessionEnd"].as_array().unwrap().clone();
+    assert_eq!((groups.len(), &groups[0]), (2, &own["hooks"]["SessionEnd"][0]));
+    assert!(groups[1]["hooks"][0]["command"].as_str().unwrap().ends_with(" record --hook claude-code"), "{groups:#?}");
+    let codex = fs::read_to_string(sandbox.home().join(".codex/config.toml")).unwrap();
+    assert!(codex.starts_with("notify = [") && codex.contains("[mcp_servers.skillhub]"), "{codex}");
+    // The host changes the file before the setup is undone.
+    let text = fs::read_to_string(&settings).unwrap().replacen("\"m\"", "\"n\"", 1);
+    fs::write(&settings, text).unwrap();
+    sandbox.done(&["setup", "--undo"]);
+    let mut expected = own;
+    expected["model"] = json!("n");
+    assert_eq!(read(), expected);
+    assert!(!sandbox.home().join(".codex/config.toml").exists());
+}
+
+#[test]
+fn disabled_log_and_damaged_settings_get_no_hook() {
+    let sandbox = newcomer();
+    let settings = sandbox.home().join(".claude/settings.json");
+    fs::write(&settings, "{\"hooks\": {").unwrap();
+    let answer = sandbox.run(&["setup", "-y"]).exits(0).text();
+    assert!(answer.contains("Not recording Claude Code: ") && answer.contains("not valid JSON"), "{answer}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"hooks\": {");
+    sandbox.done(&["setup", "--undo"]);
+    fs::remove_file(&settings).unwrap();
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"[agent]\nuse_log = false\n", false)]);
+    sandbox.done(&["setup", "-y"]);
+    assert!(!settings.exists());
+    assert!(!fs::read_to_string(sandbox.home().join(".codex/config.toml")).unwrap().contains("notify"));
+}

@@ -2,11 +2,14 @@
 """Hosts of agents, the real programs, send their model the content that skillhub serves.
 
     python3 tests/hosts/hosts.py SKILLHUB [--host claude-code,opencode,codex] [--tools DIR] [--entry ENTRY]…
+    python3 tests/hosts/hosts.py SKILLHUB --sessions [--host claude-code,opencode,codex,gemini-cli] [--tools DIR]
 
 For each host, each way to come by skills (rows) and each event (columns): after the event, the host's request holds
 what `skillhub read` and `skillhub list` serve of the skill, and nothing of its other versions. After `disable` it holds
 nothing of the skill, or `list`, `status` and `doctor` name the host that still reads it. Then the whole loop: a
 scripted model inside Claude Code changes a skill over MCP, and the next session sends the change.
+
+With `--sessions`, instead: for each host ten sessions, whose hooks record outcomes; see sessions.py.
 
 Installs the pinned hosts from npm below DIR (target/ci-tools/hosts) where they are missing; needs Node. Afterwards
 it moves to a network namespace with nothing but loopback, where that is permitted. Exits with 1 when a cell fails.
@@ -27,9 +30,10 @@ import time
 
 import entries
 import programs
+import sessions
 from entries import EVENTS, OLD_BRANCH, Event, World
 from model import Call
-from programs import HOSTS, ClaudeCode, Failed, Host
+from programs import HOSTS, SHOWING, ClaudeCode, Failed, Host
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ALONE = "SKILLHUB_HOSTS_ALONE"
@@ -126,6 +130,25 @@ def print_table(hosts: list[Host], rows: dict[str, dict[str, list[str]]]) -> tup
     return passed, total
 
 
+def run_sessions(hosts: list[Host], program: str, place: pathlib.Path) -> int:
+    """Runs the sessions of each host, two hosts at a time, and prints their verdicts."""
+    started = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = list(pool.map(lambda host: sessions.run(host, program, place / host.id), hosts))
+        without = list(pool.map(lambda host: sessions.untouched(host, program, place / f"{host.id}-off"), hosts))
+    failed = 0
+    for host, words, off in zip(hosts, verdicts, without):
+        failed += sum(word != "ok" for word in [*words, off])
+        mean = sum(host.took) / max(1, len(host.took))
+        print(f"{host.name} {host.version}: {words.count('ok')} of {len(words)} sessions left their outcome, "
+              f"{mean:.1f} s each; with use_log = false: {off}")
+        for session, word in enumerate(words):
+            if word != "ok":
+                print(f"  session {session}: {word}")
+    print(f"in {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
+
+
 def leave_the_network() -> None:
     """Runs this script again where only loopback exists, if the system permits it."""
     apart = ["unshare", "--net", *(["--map-root-user"] if os.getuid() else [])]
@@ -149,7 +172,8 @@ def start_loopback() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("skillhub")
-    parser.add_argument("--host", default=",".join(HOSTS))
+    parser.add_argument("--host")
+    parser.add_argument("--sessions", action="store_true", help="run sessions whose hooks record outcomes")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "target" / "ci-tools" / "hosts")
     parser.add_argument("--entry", action="append", choices=list(entries.ENTRIES))
     return parser.parse_args()
@@ -157,7 +181,8 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     asked = arguments()
-    kinds = [HOSTS[name] for name in asked.host.split(",")]
+    known = HOSTS if asked.sessions else SHOWING
+    kinds = [known[name] for name in (asked.host or ",".join(known)).split(",")]
     tools = asked.tools.resolve()
     started = time.monotonic()
     if os.environ.get(ALONE):
@@ -170,6 +195,8 @@ def main() -> int:
     hosts = [kind(tools) for kind in kinds]
     with tempfile.TemporaryDirectory(prefix="skillhub-hosts-") as temporary:
         place = pathlib.Path(temporary)
+        if asked.sessions:
+            return run_sessions(hosts, asked.skillhub, place)
         chosen = asked.entry or list(entries.ENTRIES)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = pool.map(lambda at: row(at[1], asked.skillhub, place / str(at[0]), hosts), enumerate(chosen))

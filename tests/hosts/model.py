@@ -1,4 +1,4 @@
-"""`Model`: a server on loopback that answers like the APIs of Anthropic and OpenAI, from a script.
+"""`Model`: a server on loopback that answers like the APIs of Anthropic, OpenAI and Google, from a script.
 
 Each request is recorded. The script is a list of tool calls. Each answer holds the next call; the answer after the last
 call is text, which ends the host's session. Requests without tools (a title, a token count) get text and use no call.
@@ -19,8 +19,9 @@ class Call:
     arguments: dict
 
 
-# A step that depends on the request, such as a path that the host chose, is a function of the request's text.
-Step = Call | collections.abc.Callable[[str], Call]
+# A step that depends on the request, such as a path that the host chose, is a function of the request's text. Without a
+# call, the answer is text.
+Step = Call | collections.abc.Callable[[str], Call | None]
 
 
 class Model:
@@ -93,6 +94,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._message(request)
         elif path.endswith("/responses"):
             self._response(request)
+        elif path.endswith("enerateContent"):
+            self._content(request, is_stream=path.endswith(":streamGenerateContent"))
         else:
             self._document({})
 
@@ -146,6 +149,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
              "response": {**response, "status": "completed", "output": [item], "usage": usage}},
         ]
         self._stream(events)
+
+    def _content(self, request: dict, is_stream: bool) -> None:
+        """The Gemini API of Google, as one document or as a stream of one event."""
+        call = self.model.next_call(request) if is_stream else None
+        part = {"functionCall": {"name": call.tool, "args": call.arguments}} if call else {"text": "Done."}
+        document = {
+            "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20},
+        }
+        if is_stream:
+            self._send("text/event-stream", f"data: {json.dumps(document)}\r\n\r\n".encode())
+        else:
+            self._document(document)
 
     def _stream(self, events: list[dict]) -> None:
         text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)

@@ -1,4 +1,4 @@
-"""The hosts: `ClaudeCode`, `Codex` and `OpenCode`, pinned, and `install`, which fetches them from npm.
+"""The hosts: `ClaudeCode`, `Codex`, `GeminiCli` and `OpenCode`, pinned, and `install`, which fetches them from npm.
 
 A host runs in an empty environment with a home of its own. It reaches nothing but the model on loopback.
 """
@@ -8,12 +8,13 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterable
 
-from model import Call, Model
+from model import Call, Model, Step
 
 TIMEOUT_SECONDS = 120
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -71,15 +72,31 @@ class Host:
         """The text that a session in `cwd` sends to its model after it was asked to use each of the skills."""
         raise NotImplementedError
 
+    # The tool that runs a command, the name of its argument for the command, and its other arguments.
+    shell: str
+    shell_argument = "command"
+    shell_rest: dict[str, str] = {}
+
+    def prepare(self, home: pathlib.Path) -> None:
+        """Writes what the host needs in a new home, before skillhub changes its configuration."""
+
+    def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
+        """Runs a session whose model reads a skill and then follows the script; returns the text that was sent."""
+        raise NotImplementedError
+
 
 class ClaudeCode(Host):
     id, name, command = "claude-code", "Claude Code", "claude"
     package, version = "@anthropic-ai/claude-code", "2.1.331"
+    shell, shell_rest = "Bash", {"description": "Runs it"}
 
     def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
         return self.session(home, cwd, [Call("Skill", {"skill": skill}) for skill in skills])
 
-    def session(self, home: pathlib.Path, cwd: pathlib.Path, script: list[Call]) -> str:
+    def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
+        return self.session(home, cwd, [Call("Skill", {"skill": skill}), *script], ["Skill", "Bash"])
+
+    def session(self, home: pathlib.Path, cwd: pathlib.Path, script: list, tools: list[str] | None = None) -> str:
         """Runs a session whose model makes these calls, and returns the text that was sent."""
         with Model(script) as model:
             env = {
@@ -88,7 +105,7 @@ class ClaudeCode(Host):
                 "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             }
-            allowed = ",".join(sorted({call.tool for call in script}))
+            allowed = ",".join(tools or sorted({call.tool for call in script}))
             self.start(["-p", "Use the skills.", "--allowedTools", allowed], cwd, env)
             return model.sent()
 
@@ -96,23 +113,34 @@ class ClaudeCode(Host):
 class Codex(Host):
     id, name, command = "codex", "Codex", "codex"
     package, version = "@openai/codex", "0.169.0"
+    shell, shell_argument = "exec_command", "cmd"
 
     def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
-        with Model([lambda text: self.reading(text, skills)]) as model:
-            self.configure(home / ".codex", model.url)
-            # The sandbox needs rights that a container lacks; the scripted model reads files and does nothing else.
-            flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
-            env = {"PATH": PATH, "HOME": str(home), "STUB_KEY": "dummy"}
+        return self.session(home, cwd, [lambda text: self.reading(text, skills)])
+
+    def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
+        return self.session(home, cwd, [lambda text: self.reading(text, [skill]), *script])
+
+    def session(self, home: pathlib.Path, cwd: pathlib.Path, script: list[Step]) -> str:
+        """Runs a session whose model makes these calls, and returns the text that was sent."""
+        with Model(script) as model:
+            self.prepare(home)
+            # The sandbox needs rights that a container lacks; the scripted model runs nothing else.
+            flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+                     "--config", f'model_providers.stub.base_url="{model.url}/v1"']
+            env = {"PATH": f"{home / 'bin'}:{PATH}", "HOME": str(home), "STUB_KEY": "dummy"}
             self.start(["exec", *flags, "Use the skills."], cwd, env)
             return model.sent()
 
-    @staticmethod
-    def configure(folder: pathlib.Path, url: str) -> None:
-        folder.mkdir(exist_ok=True)
-        (folder / "config.toml").write_text(
+    def prepare(self, home: pathlib.Path) -> None:
+        (home / ".codex").mkdir(exist_ok=True)
+        config = home / ".codex/config.toml"
+        if config.is_file() and "stub" in config.read_text():
+            return
+        config.write_text(
             'model = "stub"\nmodel_provider = "stub"\ncheck_for_update_on_startup = false\n'
             "[analytics]\nenabled = false\n"
-            f'[model_providers.stub]\nname = "stub"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+            '[model_providers.stub]\nname = "stub"\nbase_url = "http://127.0.0.1:9"\nwire_api = "responses"\n'
             'env_key = "STUB_KEY"\n'
         )
 
@@ -130,17 +158,64 @@ class Codex(Host):
 class OpenCode(Host):
     id, name, command = "opencode", "OpenCode", "opencode"
     package, version = "opencode-ai", "1.18.33"
+    shell, shell_rest = "bash", {"description": "Runs it"}
 
-    def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
-        env = {
-            "PATH": PATH, "HOME": str(home), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    @staticmethod
+    def env(home: pathlib.Path) -> dict[str, str]:
+        return {
+            "PATH": f"{home / 'bin'}:{PATH}", "HOME": str(home),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         }
+
+    def prepare(self, home: pathlib.Path) -> None:
+        # It looks for its plugins' interface on npm at each start, and waits for minutes where there is no network.
+        (home / ".npmrc").write_text("fetch-retries=0\nregistry=http://127.0.0.1:9/\n")
+        if not shutil.which("rg"):
+            # It lists a skill's files with ripgrep, which it would download.
+            (home / "bin/rg").write_text("#!/bin/sh\nexec find . -type f\n")
+            (home / "bin/rg").chmod(0o755)
+
+    def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
+        with Model([Call("skill", {"name": skill}), *script]) as model:
+            provider = {"options": {"baseURL": f"{model.url}/v1", "apiKey": "dummy"}, "models": {"stub": {}}}
+            config = {"model": "anthropic/stub", "small_model": "anthropic/stub", "share": "disabled",
+                      "provider": {"anthropic": provider}}
+            env = {**self.env(home), "OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+            self.start(["run", "Use the skills."], cwd, env)
+            return model.sent()
+
+    def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
+        env = self.env(home)
         found = json.loads(self.start(["debug", "skill"], cwd, env))
         return "\n".join(f"{skill['description']}\n{skill['content']}" for skill in found if skill["name"] in skills)
 
 
-HOSTS: dict[str, type[Host]] = {host.id: host for host in (ClaudeCode, OpenCode, Codex)}
+class GeminiCli(Host):
+    id, name, command = "gemini-cli", "Gemini CLI", "gemini"
+    package, version = "@google/gemini-cli", "0.61.0"
+    shell, shell_rest = "run_shell_command", {"description": "Runs it"}
+
+    def prepare(self, home: pathlib.Path) -> None:
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+        }
+        (home / ".gemini").mkdir(exist_ok=True)
+        (home / ".gemini/settings.json").write_text(json.dumps(settings, indent=2) + "\n")
+
+    def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
+        with Model([Call("activate_skill", {"name": skill}), *script]) as model:
+            env = {"PATH": f"{home / 'bin'}:{PATH}", "HOME": str(home), "GEMINI_API_KEY": "dummy",
+                   "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+            # With a named model, it asks none which model to use.
+            self.start(["--yolo", "--model", "gemini-2.5-pro", "--prompt", "Use the skills."], cwd, env)
+            return model.sent()
+
+
+# Those whose requests show every skill (`show`), and those whose hooks record their sessions (`use`).
+SHOWING: dict[str, type[Host]] = {host.id: host for host in (ClaudeCode, OpenCode, Codex)}
+HOSTS: dict[str, type[Host]] = {**SHOWING, GeminiCli.id: GeminiCli}
 
 
 def install(hosts: list[type[Host]], tools: pathlib.Path) -> None:

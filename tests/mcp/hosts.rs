@@ -102,3 +102,43 @@ fn only_home_links_are_followed() {
     assert!(sandbox.home().join(".claude.json").is_symlink());
     assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+/// A hook is written to files of the user only; the first file is that of a project.
+#[test]
+fn install_adds_hook_to_users_own_file() {
+    let sandbox = Sandbox::project();
+    for (host, of_project, of_user) in [
+        ("claude-code", Some(".claude/settings.local.json"), ".claude/settings.json"),
+        ("codex", None, ".codex/config.toml"),
+        ("gemini-cli", None, ".gemini/settings.json"),
+        ("opencode", None, ".config/opencode/plugins/skillhub.js"),
+    ] {
+        let installed = sandbox.done(&["mcp", "install", "--agent", host]);
+        assert_eq!(installed["hook"]["status"], if of_project.is_some() { "written" } else { "none" }, "{installed:#}");
+        let user = sandbox.home().join(of_user);
+        assert!(!user.exists());
+        let global = ["--global", "mcp", "install", "--agent", host];
+        assert_eq!(sandbox.done(&global)["hook"]["status"], "written", "{host}");
+        for file in of_project.map(|file| sandbox.cwd().join(file)).iter().chain([&user]) {
+            let text = fs::read_to_string(file).unwrap();
+            assert!(text.contains("--hook") && text.contains("record"), "{text}");
+        }
+        assert_eq!(sandbox.done(&global)["hook"]["status"], "unchanged", "{host}");
+    }
+    assert_eq!(sandbox.done(&["--global", "mcp", "install", "--agent", "cursor"])["hook"]["status"], "none");
+}
+
+/// The server is connected even if the hook cannot be added, and the answer has the reason.
+#[test]
+fn foreign_hook_stays_and_is_reported() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.home().join(".codex/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "notify = [\"mine.sh\"]\n").unwrap();
+    let installed = sandbox.done(&["mcp", "install", "--agent", "codex"]);
+    assert_eq!((&installed["status"], &installed["hook"]["status"]), (&json!("written"), &json!("failed")));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("notify = [\"mine.sh\"]\n") && text.contains("[mcp_servers.skillhub]"), "{text}");
+    let plain = sandbox.run(&["mcp", "install", "--agent", "codex"]).exits(0).text();
+    assert!(plain.contains("sessions of Codex are not recorded") && plain.contains("another program"), "{plain}");
+}

@@ -8,14 +8,14 @@ use std::{
 
 use clap::Args;
 use mcp::hosts::{Host, HostError, ServerEntry};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::{
     args::Global,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{FAINT, GOOD, STRONG},
+    print::{FAINT, GOOD, Page, STRONG, WARN, visible},
     reading::text_at,
 };
 
@@ -29,6 +29,10 @@ pub const CONFIG_BYTES: u64 = 16 << 20;
   skillhub mcp install --agent claude-code       in .mcp.json of the project
   skillhub --global mcp install --agent codex    in ~/.codex/config.toml
   skillhub mcp install --agent vscode --print    show the configuration, and write nothing
+
+A hook is added that records which skills the sessions of Claude Code, Codex, Gemini CLI and OpenCode used
+(skillhub record --hook), on this machine only; `use_log = false` in the table [agent] of config.toml leaves
+it out. In a project, only Claude Code has a file for it that is not shared.
 
 Agents: claude-code, claude-desktop, codex, cursor, gemini-cli, github-copilot (vscode), opencode.
 Comments, order and other settings in the file are kept. If that is not possible, the file stays
@@ -46,6 +50,7 @@ pub struct InstallArgs {
 }
 
 /// A planned change of a host's configuration.
+#[derive(Debug)]
 pub struct Planned {
     /// Path of the file, with links resolved.
     pub target: PathBuf,
@@ -53,6 +58,13 @@ pub struct Planned {
     pub before: Option<String>,
     /// New text, equal to the current one if the entry is there already.
     pub after: String,
+}
+
+impl Planned {
+    /// Returns whether the file has to be written.
+    pub fn is_new(&self) -> bool {
+        self.before.as_deref() != Some(&self.after)
+    }
 }
 
 /// Plans the entry in the user's configuration of a host.
@@ -71,9 +83,44 @@ pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, 
 }
 
 fn user_files(context: &Context, host: &Host) -> Vec<PathBuf> {
-    host.user_files(&context.user_home, |name| {
-        std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-    })
+    host.user_files(&context.user_home, folder_in_environment)
+}
+
+/// Plans the hook that records the outcomes of a host's sessions, in the project or the user's home. `connection` is
+/// the planned entry of the server, which may be in the same file and is written first. `None` if the host has no hooks
+/// there, or the usage log is disabled.
+///
+/// # Errors
+/// The file cannot be read or changed.
+pub fn plan_hook(
+    context: &Context,
+    host: &'static Host,
+    root: Option<&Path>,
+    flags: &[String],
+    connection: Option<&Planned>,
+) -> Result<Option<Planned>, CliError> {
+    let file = match root {
+        Some(root) => host.project_hook_file(root),
+        None => host.user_hook_file(&context.user_home, folder_in_environment),
+    };
+    let Some(file) = file.filter(|_| context.settings().is_ok_and(|settings| settings.use_log)) else {
+        return Ok(None);
+    };
+    let target = real_place(&file, root)?;
+    let program: Vec<String> = std::iter::once(program_on_path()).chain(flags.iter().cloned()).collect();
+    let before = match connection.filter(|planned| planned.target == target) {
+        Some(planned) => Some(planned.after.clone()),
+        None => match text_at(&target, CONFIG_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            text => Some(text.map_err(io_at(&target))?),
+        },
+    };
+    let after = host.with_hook(&file, before.as_deref().unwrap_or_default(), &program).map_err(failed)?;
+    Ok(Some(Planned { target, before, after }))
+}
+
+fn folder_in_environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns `skillhub` if the search path leads to this program, else the program's path.
@@ -118,39 +165,128 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     }
     let before = read(host, &target, &entry)?;
     let after = host.written(file, before.as_deref().unwrap_or_default(), &entry).map_err(failed)?;
-    let is_new = before.as_deref() != Some(&after);
-    if is_new && !args.print {
-        write(&target, before.as_deref(), &after)?;
-    }
-    let status = match (is_new, args.print) {
-        (false, _) => "unchanged",
-        (true, true) => "dry_run",
-        (true, false) => "written",
-    };
+    let planned = Planned { target, before, after };
+    let hook = plan_hook(context, host, root.as_deref(), &library_flags(context, global), Some(&planned));
+    let hook = written(hook, &planned, args.print)?;
+    let status = status(&planned, args.print);
+    let content = hook.content_of(&planned);
     let document = json!({
         "ok": true, "agent": host.id, "file": file, "status": status,
-        "command": entry.command, "args": entry.args, "catalogue": !host.lists_skills, "content": after,
+        "command": entry.command, "args": entry.args, "catalogue": !host.lists_skills, "content": content,
+        "hook": hook.document(args.print),
     });
-    context.out.answer(&document, |out| match status {
-        "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{after}", file.display()),
-        "unchanged" => writeln!(out, "{} already starts skillhub: {}", host.title, file.display()),
-        _ => {
-            let file = file.display();
-            writeln!(out, "{GOOD}Written{GOOD:#}: {file}; {STRONG}{}{STRONG:#} now starts skillhub", host.title)?;
-            out.message(format_args!("Restart it to see the tools. Others join them when they are needed."))
+    context.out.answer(&document, |out| {
+        match status {
+            "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{content}", file.display())?,
+            "unchanged" => writeln!(out, "{} already starts skillhub: {}", host.title, file.display())?,
+            _ => {
+                let file = file.display();
+                writeln!(out, "{GOOD}Written{GOOD:#}: {file}; {STRONG}{}{STRONG:#} now starts skillhub", host.title)?;
+                out.message(format_args!("Restart it to see the tools. Others join them when they are needed."))?;
+            }
         }
+        hook.write(out, context, host, &planned, args.print)
     })?;
     Ok(Exit::Done)
 }
 
+fn status(planned: &Planned, is_trial: bool) -> &'static str {
+    match (planned.is_new(), is_trial) {
+        (false, _) => "unchanged",
+        (true, true) => "dry_run",
+        (true, false) => "written",
+    }
+}
+
+/// Writes the entry, then the hook, which may be in the same file. A hook that cannot be written is not an error: the
+/// server works without it.
+fn written(
+    hook: Result<Option<Planned>, CliError>,
+    planned: &Planned,
+    is_trial: bool,
+) -> Result<InstalledHook, CliError> {
+    if planned.is_new() && !is_trial {
+        write(&planned.target, planned.before.as_deref(), &planned.after)?;
+    }
+    Ok(match hook {
+        Ok(None) => InstalledHook::Absent,
+        Ok(Some(hook)) if hook.is_new() && !is_trial => {
+            match write(&hook.target, hook.before.as_deref(), &hook.after) {
+                Ok(()) => InstalledHook::Planned(hook),
+                Err(error) => InstalledHook::Failed(error),
+            }
+        }
+        Ok(Some(hook)) => InstalledHook::Planned(hook),
+        Err(error) => InstalledHook::Failed(error),
+    })
+}
+
+/// Result for the hook of a host.
+enum InstalledHook {
+    /// The host has no hooks here, or the usage log is disabled.
+    Absent,
+    /// The change, written unless it is a trial.
+    Planned(Planned),
+    /// The file was not changed.
+    Failed(CliError),
+}
+
+impl InstalledHook {
+    /// Returns the final text of the file with the server's entry.
+    fn content_of<'p>(&'p self, planned: &'p Planned) -> &'p str {
+        match self {
+            Self::Planned(hook) if hook.target == planned.target => &hook.after,
+            _ => &planned.after,
+        }
+    }
+
+    fn document(&self, is_trial: bool) -> Value {
+        match self {
+            Self::Absent => json!({"status": "none"}),
+            Self::Planned(hook) => json!({"status": status(hook, is_trial), "file": hook.target}),
+            Self::Failed(error) => json!({"status": "failed", "error": error.message, "hint": error.hint}),
+        }
+    }
+
+    fn write(
+        &self,
+        out: &mut Page,
+        context: &Context,
+        host: &Host,
+        planned: &Planned,
+        is_trial: bool,
+    ) -> std::io::Result<()> {
+        match self {
+            Self::Absent => Ok(()),
+            Self::Planned(hook) if is_trial && hook.target == planned.target => Ok(()),
+            Self::Planned(hook) if is_trial => {
+                write!(out, "{FAINT}{}{FAINT:#}\n{}", hook.target.display(), hook.after)
+            }
+            Self::Planned(hook) if hook.is_new() => {
+                let file = context.shown(&hook.target);
+                out.message(format_args!("The skills that its sessions use are recorded on this machine: {file}"))
+            }
+            Self::Planned(_) => Ok(()),
+            Self::Failed(error) => {
+                let (title, message) = (host.title, visible(&error.message));
+                out.message(format_args!("{WARN}note{WARN:#}: sessions of {title} are not recorded: {message}"))?;
+                error.hint.iter().try_for_each(|hint| out.message(format_args!("{hint}")))
+            }
+        }
+    }
+}
+
 /// Returns the entry that starts the server for this agent, with the library chosen on the command line.
 fn entry(context: &Context, global: &Global, host: &Host) -> ServerEntry {
-    let mut args = Vec::new();
-    if global.library.is_some() {
-        args.extend(["--library".to_owned(), context.library_path().display().to_string()]);
-    }
-    args.extend(arguments(host));
+    let args = library_flags(context, global).into_iter().chain(arguments(host)).collect();
     ServerEntry { command: "skillhub".to_owned(), args }
+}
+
+/// Returns the flags for the library chosen on the command line, if one is.
+fn library_flags(context: &Context, global: &Global) -> Vec<String> {
+    let named =
+        global.library.is_some().then(|| ["--library".to_owned(), context.library_path().display().to_string()]);
+    named.into_iter().flatten().collect()
 }
 
 /// Resolves the links of a configuration file, which people may use to share settings. Links in a project may come with

@@ -24,9 +24,18 @@ pub struct InUse {
     pub of_user: bool,
     /// Plan to register the MCP server. `None` for a host with an unsupported configuration.
     pub connection: Option<Result<Connection, CliError>>,
+    /// Plan to record its sessions. `None` for a host without hooks, or if the usage log is disabled.
+    pub hook: Option<Result<Connection, CliError>>,
 }
 
-/// The server's entry in a host's configuration.
+impl InUse {
+    /// Returns the configuration files that have to be written, in this order.
+    pub fn new_files(&self) -> impl Iterator<Item = &FileChange> {
+        [&self.connection, &self.hook].into_iter().flatten().flatten().filter(|it| it.is_new).map(|it| &it.file)
+    }
+}
+
+/// The server's entry or the hook in a host's configuration.
 pub struct Connection {
     /// Configuration file with its old and new text.
     pub file: FileChange,
@@ -62,20 +71,22 @@ fn with_folder(folders: &AgentFolders) -> Vec<&'static str> {
 }
 
 fn find(context: &Context, agent: &'static Agent, of_user: bool) -> InUse {
-    let host = Host::all().iter().find(|host| host.id == agent.id);
-    InUse { agent, of_user, connection: host.map(|host| connection(context, host)) }
+    let Some(host) = Host::all().iter().find(|host| host.id == agent.id) else {
+        return InUse { agent, of_user, connection: None, hook: None };
+    };
+    let planned = install::plan_for_user(context, host);
+    let hook = install::plan_hook(context, host, None, &[], planned.as_ref().ok()).transpose();
+    let hook = hook.map(|hook| hook.map(|planned| Connection::of(host, planned, true)));
+    let connection = planned.map(|planned| Connection::of(host, planned, false));
+    InUse { agent, of_user, connection: Some(connection), hook }
 }
 
-fn connection(context: &Context, host: &'static Host) -> Result<Connection, CliError> {
-    let planned = install::plan_for_user(context, host)?;
-    let is_new = planned.before.as_deref() != Some(&planned.after);
-    let file = FileChange {
-        agent: Some(host.id.to_owned()),
-        path: planned.target,
-        before: planned.before,
-        after: planned.after,
-    };
-    Ok(Connection { file, is_new })
+impl Connection {
+    fn of(host: &Host, planned: install::Planned, is_hook: bool) -> Self {
+        let is_new = planned.is_new();
+        let (path, before, after) = (planned.target, planned.before, planned.after);
+        Self { file: FileChange { agent: Some(host.id.to_owned()), is_hook, path, before, after }, is_new }
+    }
 }
 
 /// Table and key of the configuration that list the agents in use.
@@ -92,7 +103,7 @@ pub fn config_change(context: &Context, ids: &[&str]) -> Result<Option<FileChang
         text => Some(text.map_err(io_at(&path))?),
     };
     let after = with_agents(before.as_deref().unwrap_or("format = 1\n"), ids).map_err(|why| unusable(&path, &why))?;
-    Ok(after.map(|after| FileChange { agent: None, path, before, after }))
+    Ok(after.map(|after| FileChange { agent: None, is_hook: false, path, before, after }))
 }
 
 fn unusable(path: &Path, why: &str) -> CliError {
@@ -146,7 +157,13 @@ mod tests {
         let after = with_agents(text, &["codex", "claude-code"]).unwrap().unwrap();
         assert_eq!(after, text.replace("\"codex\"]", "\"codex\", \"claude-code\"]"));
         assert_eq!(with_agents(&after, &["claude-code"]).unwrap(), None);
-        let change = FileChange { agent: None, path: "c".into(), before: Some(text.to_owned()), after: after.clone() };
+        let change = FileChange {
+            agent: None,
+            is_hook: false,
+            path: "c".into(),
+            before: Some(text.to_owned()),
+            after: after.clone(),
+        };
         let edited = format!("owner = \"me\"\n{after}");
         assert_eq!(without_agents(&edited, &change).unwrap(), format!("owner = \"me\"\n{text}"));
     }

@@ -81,6 +81,9 @@ impl LibraryBefore {
 pub struct FileChange {
     /// Agent that owns the configuration, `None` for skillhub's own.
     pub agent: Option<String>,
+    /// True if the hook is changed, and not the entry of the server. Both may be in one file.
+    #[serde(default)]
+    pub is_hook: bool,
     /// Path of the file, with links resolved.
     pub path: PathBuf,
     /// Text before, `None` if the file did not exist.
@@ -115,20 +118,28 @@ impl SetupRecord {
                 library.operation.clone_from(&known.operation);
             }
         }
-        for file in &mut self.files {
-            if let Some(known) = first.files.iter().find(|known| known.path == file.path) {
-                file.before.clone_from(&known.before);
-            }
-        }
         let new = |library: &&LibraryBefore| self.libraries.iter().all(|known| known.project != library.project);
         let libraries: Vec<_> = first.libraries.iter().filter(new).cloned().collect();
-        let files: Vec<_> =
-            first.files.iter().filter(|file| self.files.iter().all(|known| known.path != file.path)).cloned().collect();
+        let files = self.files_after(&first.files);
         let folders: Vec<_> = self.folders.into_iter().filter(|folder| !first.folders.contains(folder)).collect();
         self.folders = first.folders.iter().cloned().chain(folders).collect();
         self.libraries.extend(libraries);
-        self.files.extend(files);
+        self.files = files;
         Self { attempts: first.attempts + 1, ..self }
+    }
+
+    /// Merges earlier changes with these, in the order of writing. A later change of the same part of a file keeps the
+    /// text before the earlier one.
+    fn files_after(&mut self, first: &[FileChange]) -> Vec<FileChange> {
+        let is_same = |one: &FileChange, other: &FileChange| (&one.path, one.is_hook) == (&other.path, other.is_hook);
+        let mut merged = first.to_vec();
+        for file in std::mem::take(&mut self.files) {
+            match merged.iter_mut().find(|known| is_same(known, &file)) {
+                Some(known) => known.after = file.after,
+                None => merged.push(file),
+            }
+        }
+        merged
     }
 
     /// Stores the record. It replaces the record of an interrupted setup, which it continues, or of the last one if

@@ -10,7 +10,7 @@ use super::{Survey, found::FoundLibrary, hosts::InUse};
 use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
 
 /// Maximum width of a line, in columns.
-const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 
 /// Maximum number of lines about single skills. The remainder is counted.
 const MOST_REMARKS: usize = 15;
@@ -156,6 +156,17 @@ pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) 
             }
             Some(Err(error)) => lines.push(Table::cut(
                 &format!("{BAD}Not connected{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
+                WIDTH,
+            )),
+            _ => {}
+        }
+        match &agent.hook {
+            Some(Ok(hook)) if hook.is_new => {
+                let file = survey.shown(&hook.file.path);
+                lines.push(format!("{GOOD}Recording{GOOD:#} the skills that {} uses: {file}", agent.agent.name));
+            }
+            Some(Err(error)) => lines.push(Table::cut(
+                &format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
                 WIDTH,
             )),
             _ => {}

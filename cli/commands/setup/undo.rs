@@ -53,8 +53,10 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         undo_library(context, before, &mut skills, &mut warnings)?;
     }
     let mut files: Vec<PathBuf> = Vec::new();
-    for file in &record.files {
+    // Backwards, because a file may have been changed twice.
+    for file in record.files.iter().rev() {
         match restore(file) {
+            Ok(true) if files.contains(&file.path) => {}
             Ok(true) => files.push(file.path.clone()),
             Ok(false) => {}
             Err(error) => warnings.push(format!("{}: {}", file.path.display(), error.message)),
@@ -162,7 +164,7 @@ fn undo_library(
     Ok(())
 }
 
-/// Restores a file: its old text, or its current text without the skillhub entry if others have changed it since.
+/// Restores a file: its old text, or its current text without skillhub's part if others have changed it since.
 fn restore(file: &FileChange) -> Result<bool, CliError> {
     let now = match text_at(&file.path, install::CONFIG_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -180,10 +182,15 @@ fn restore(file: &FileChange) -> Result<bool, CliError> {
     let without = match &file.agent {
         Some(agent) => {
             let host = Host::find(agent).map_err(failed)?;
-            host.removed(&file.path, &now).map_err(failed)?
+            let removed =
+                if file.is_hook { host.without_hook(&file.path, &now) } else { host.removed(&file.path, &now) };
+            removed.map_err(failed)?
         }
         None => super::hosts::without_agents(&now, file)?,
     };
+    if without.is_empty() && file.before.is_none() {
+        return fs::remove_file(&file.path).map(|()| true).map_err(io_at(&file.path));
+    }
     if without != now {
         install::write(&file.path, Some(&now), &without)?;
     }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O. The command line reads the configuration file and writes the result.
 
+mod hooks;
 mod json;
 mod toml;
 
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
+
+use hooks::HookSite;
 
 /// Name of the skillhub server in a host's configuration.
 pub const SERVER: &str = "skillhub";
@@ -38,6 +41,8 @@ pub struct Host {
     /// Candidate configuration files of the user, with the same rule.
     user: &'static [UserFile],
     form: Form,
+    /// Place of the hook that records the outcomes of sessions, if the host has hooks.
+    hook: Option<HookSite>,
 }
 
 /// A configuration file in the user's home.
@@ -78,6 +83,7 @@ const HOSTS: &[Host] = &[
         project: &[".mcp.json"],
         user: &[UserFile { variable: Some("CLAUDE_CONFIG_DIR"), folder: "", file: ".claude.json" }],
         form: Form::McpServersTyped,
+        hook: Some(hooks::CLAUDE_CODE),
     },
     Host {
         id: "claude-desktop",
@@ -97,6 +103,7 @@ const HOSTS: &[Host] = &[
             below(".config/Claude", "claude_desktop_config.json"),
         ],
         form: Form::McpServers,
+        hook: None,
     },
     Host {
         id: "codex",
@@ -105,6 +112,7 @@ const HOSTS: &[Host] = &[
         project: &[".codex/config.toml"],
         user: &[UserFile { variable: Some("CODEX_HOME"), folder: ".codex", file: "config.toml" }],
         form: Form::Codex,
+        hook: Some(hooks::CODEX),
     },
     Host {
         id: "cursor",
@@ -113,6 +121,7 @@ const HOSTS: &[Host] = &[
         project: &[".cursor/mcp.json"],
         user: &[below(".cursor", "mcp.json")],
         form: Form::McpServers,
+        hook: None,
     },
     Host {
         id: "gemini-cli",
@@ -121,6 +130,7 @@ const HOSTS: &[Host] = &[
         project: &[".gemini/settings.json"],
         user: &[below(".gemini", "settings.json")],
         form: Form::McpServers,
+        hook: Some(hooks::GEMINI_CLI),
     },
     Host {
         id: "github-copilot",
@@ -136,6 +146,7 @@ const HOSTS: &[Host] = &[
             below(".config/Code/User", "mcp.json"),
         ],
         form: Form::Servers,
+        hook: None,
     },
     Host {
         id: "opencode",
@@ -144,6 +155,7 @@ const HOSTS: &[Host] = &[
         project: &["opencode.json", "opencode.jsonc"],
         user: &[below(".config/opencode", "opencode.json"), below(".config/opencode", "opencode.jsonc")],
         form: Form::OpenCode,
+        hook: Some(hooks::OPENCODE),
     },
 ];
 
@@ -163,13 +175,15 @@ pub enum HostError {
         /// Command or flag to use instead.
         hint: &'static str,
     },
-    /// The entry cannot be removed without risk to the rest of the file.
+    /// An entry cannot be removed without risk to the rest of the file.
     #[error("{file} was not changed: {why}")]
     Left {
         /// Path of the configuration file.
         file: String,
         /// Reason, as a clause.
         why: String,
+        /// Entry to remove by hand.
+        entry: &'static str,
     },
     /// The file's other contents cannot be preserved with certainty.
     #[error("{file} was not changed: {why}")]
@@ -194,8 +208,8 @@ impl Fails for HostError {
                 ))
             }
             Self::NoFile { hint, .. } => Failure::new(FailureKind::Usage, "usage").hint(*hint),
-            Self::Left { .. } => Failure::new(FailureKind::Invalid, "invalid_config")
-                .hint(format!("remove the server `{SERVER}` from that file by hand")),
+            Self::Left { entry, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
+                .hint(format!("remove {entry} from that file by hand")),
             Self::Unsafe { snippet, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
                 .hint(format!("add this to that file by hand:\n{snippet}")),
         }
@@ -279,7 +293,7 @@ impl Host {
             Form::Codex => toml::remove(text, SERVER),
             _ => json::remove(text, &[self.fields(&nothing).0], SERVER),
         };
-        made.map_err(|why| HostError::Left { file: file.display().to_string(), why })
+        made.map_err(|why| HostError::Left { file: file.display().to_string(), why, entry: "the server `skillhub`" })
     }
 
     fn in_json(&self, text: &str, entry: &ServerEntry) -> Result<String, String> {

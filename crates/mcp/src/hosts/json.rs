@@ -3,6 +3,7 @@
 //! The document is not re-serialised: each member is spliced into the existing text. The result is parsed and compared
 //! with the intended document, so a file that this module misreads is refused instead of damaged.
 
+mod list;
 mod outline;
 
 use std::borrow::Cow;
@@ -10,6 +11,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use outline::{Keys, Outline};
+
+pub use list::{push, retain};
 
 /// Sets these members in the object at `path`, and creates missing objects on the way. An empty text counts as an empty
 /// object.
@@ -76,7 +79,8 @@ fn outline(text: &str, path: &[&str], names: &[&str], keys: &Keys) -> Result<Out
         read => read,
     };
     read.map_err(|error| match error.is_data() {
-        true => "the key for MCP servers is not an object, or occurs twice".to_owned(),
+        true if path.is_empty() => "it is not an object, or a key occurs twice".to_owned(),
+        true => format!("`{}` is not an object, or occurs twice", path.join(".")),
         false => format!("it is not valid JSON: {error}"),
     })
 }

@@ -36,6 +36,42 @@ pub fn remove(text: &str, name: &str) -> Result<String, String> {
     }
 }
 
+/// Key of the program that a host runs after each turn.
+const NOTIFY: &str = "notify";
+
+/// Sets the program that the host runs after each turn, unless it is another one. `ending` are the last words of ours.
+///
+/// # Errors
+/// The reason, as a clause.
+pub fn set_notify(text: &str, words: &[String], ending: &[String]) -> Result<String, String> {
+    let mut document = parse(text)?;
+    if document.contains_key(NOTIFY) && !is_notify(&document, ending) {
+        let command = ending.join(" ");
+        return Err(format!("`{NOTIFY}` already starts another program, which may run `skillhub {command} JSON`"));
+    }
+    put(document.as_table_mut(), NOTIFY, value(Array::from_iter(words)));
+    Ok(document.to_string())
+}
+
+/// Removes our program, and leaves another one.
+///
+/// # Errors
+/// The reason, as a clause.
+pub fn remove_notify(text: &str, ending: &[String]) -> Result<String, String> {
+    let mut document = parse(text)?;
+    if !is_notify(&document, ending) {
+        return Ok(text.to_owned());
+    }
+    document.remove(NOTIFY);
+    Ok(document.to_string())
+}
+
+fn is_notify(document: &DocumentMut, ending: &[String]) -> bool {
+    let words = document.get(NOTIFY).and_then(Item::as_array);
+    let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
+    words.ends_with(&ending.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 fn parse(text: &str) -> Result<DocumentMut, String> {
     let limit = Limits::default().settings_bytes;
     if text.len() as u64 > limit {
