@@ -46,7 +46,9 @@ class Line:
         """The command with which the model patches the skill."""
         old, new = self.next()
         marks = [f"mark-{SKILL}-v{version}" for version in (old, new)]
-        return (f"skillhub manage patch {SKILL} --find {marks[0]} --replace {marks[1]} --replace-all "
+        # A login shell does not keep the search path.
+        program = self.world.home / "bin/skillhub"
+        return (f"{program} manage patch {SKILL} --find {marks[0]} --replace {marks[1]} --replace-all "
                 "--reason 'it did not work'")
 
     def before(self, session: int) -> None:
@@ -117,6 +119,8 @@ def run(host: Host, program: str, place: pathlib.Path) -> list[str]:
                 script = [lambda _: Call(host.shell, {host.shell_argument: line.by_model(), **host.shell_rest})]
             sent = host.use(world.home, world.cwd, SKILL, script)
             is_corrected = session in PATCHED_BY_MODEL
+            if f"mark-{SKILL}-v{line.version}" not in world.ask("read", SKILL)["content"]:
+                raise Failed(f"version {line.version} is not in place after the session")
             found = recorded(world, known, 2 if is_corrected else 1)
             words.append(judge(world, sent, found, is_corrected))
         except Failed as problem:

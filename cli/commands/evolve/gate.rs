@@ -140,6 +140,9 @@ fn text(found: &Evaluation) -> String {
     let mut text = format!("{STRONG}{skill}{STRONG:#} {judged}: {style}{}{style:#}", state(found));
     if let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) {
         text.push_str(&format!(", {} % of the runs", f64::from(trial.terms.share) / 100.0));
+        text.push_str(
+            "\n  only of runs that read it through skillhub; hosts that read its folder keep the former revision",
+        );
     }
     text.push_str(&format!("\n  {}\n", visible(&decision.why)));
     for (label, count) in [("before", decision.base), ("judged", decision.candidate)] {

@@ -3,7 +3,8 @@
 //! A conversation is a file of JSON lines `{"timestamp","type","payload"}`. The first one has the type `session_meta`
 //! and the conversation's `id`. Calls and their answers are `response_item`s: `{"type":"function_call","name",
 //! "arguments","call_id"}` with the arguments as JSON text, `{"type":"custom_tool_call","name","input","call_id"}`, and
-//! `function_call_output` and `custom_tool_call_output` with `output`. The model reads a skill with a command that
+//! `function_call_output` and `custom_tool_call_output` with `output`, which has the exit code of a command in its
+//! first lines. The model reads a skill with a command that
 //! names its `SKILL.md`. The form is that of version 0.169.0, where `tests/hosts` reads it.
 
 use jiff::Timestamp;
@@ -51,10 +52,9 @@ fn add_item(found: &mut Conversations, item: &Value, session: &str, time: Option
         }
         Some("custom_tool_call") => add_call(found, call, name, &json!({"input": item["input"]}), session, time),
         Some("function_call_output" | "custom_tool_call_output") => {
-            if let Some(output) = item["output"].as_str().or(item["output"]["content"].as_str()) {
-                found.set_content(call, output);
-            }
-            found.succeed(call, session, time);
+            let output = item["output"].as_str().or(item["output"]["content"].as_str()).unwrap_or_default();
+            found.set_content(call, output);
+            if has_failed(output) { found.forget_change(call) } else { found.succeed(call, session, time) }
         }
         _ => {}
     }
@@ -75,6 +75,12 @@ fn add_call(
         found.read(call, uses.collect());
     }
     found.begin_change(call, changed);
+}
+
+/// Returns whether an output begins with the exit code of a command that failed.
+fn has_failed(output: &str) -> bool {
+    let head = output.lines().take_while(|line| *line != "Output:");
+    head.filter_map(|line| line.strip_prefix("Process exited with code ")).any(|code| code != "0")
 }
 
 /// Returns the command of a call: a text, or a list of words.

@@ -55,9 +55,14 @@ impl Conversations {
 
     /// Notes that a call failed.
     pub fn fail(&mut self, call: &str, time: Option<Timestamp>) {
-        self.changes.remove(call);
+        self.forget_change(call);
         let found = self.by_call.get(call).cloned().unwrap_or_default();
         self.add_event(&found, OutcomeKind::Failed, time);
+    }
+
+    /// Notes that a call changed nothing.
+    pub fn forget_change(&mut self, call: &str) {
+        self.changes.remove(call);
     }
 
     /// Notes that a call succeeded. A change corrects the last use of the skill in the conversation.

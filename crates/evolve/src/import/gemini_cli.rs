@@ -51,7 +51,8 @@ fn add_call(found: &mut Conversations, call: &Value, session: &str, known: &mut 
     }
     let time = time_at(call, "timestamp");
     if name != "activate_skill" {
-        if !is_error {
+        let has_failed = output(call).is_some_and(|output| output.lines().any(is_failure));
+        if !is_error && !has_failed {
             found.begin_change(id, changed_skills(name, &call["args"]));
             found.succeed(id, session, time);
         }
@@ -64,6 +65,11 @@ fn add_call(found: &mut Conversations, call: &Value, session: &str, known: &mut 
         used.add_event(OutcomeKind::Failed, time);
     }
     found.read("", vec![used]);
+}
+
+/// Returns whether a line is the exit code of a command that failed.
+fn is_failure(line: &str) -> bool {
+    line.strip_prefix("Exit Code: ").is_some_and(|code| code != "0")
 }
 
 fn output(call: &Value) -> Option<&str> {

@@ -39,7 +39,9 @@ fn add_part(found: &mut Conversations, part: &Value) {
     let state = &part["state"];
     let time = |key: &str| state["time"][key].as_i64().and_then(|millis| Timestamp::from_millisecond(millis).ok());
     if tool != "skill" {
-        if state["status"] == "completed" {
+        // `exit` is the exit code of a command.
+        let has_failed = state["metadata"]["exit"].as_i64().is_some_and(|code| code != 0);
+        if state["status"] == "completed" && !has_failed {
             let call = part["callID"].as_str().unwrap_or_default();
             found.begin_change(call, changed_skills(tool, &state["input"]));
             found.succeed(call, session, time("end"));

@@ -141,6 +141,9 @@ fn codex_transcript_is_imported() {
 "##;
     let found = found(Host::Codex, text);
     assert_eq!(events(&found), pairs(&[("pdf", "activated"), ("pdf", "corrected"), ("pdf", "aborted")]));
+    let failed = text.replace(r#""output":"Done""#, r#""output":"Process exited with code 1\nOutput:\nno""#);
+    let failed = self::found(Host::Codex, &failed);
+    assert_eq!(events(&failed), pairs(&[("pdf", "activated"), ("pdf", "aborted")]), "a change that failed");
     assert_eq!((found.read, found.skipped), (6, 1));
     assert_eq!((found.uses[0].session.as_str(), found.uses[0].content.as_deref()), ("t1", Some("Output:\n# PDF")));
 }

@@ -20,7 +20,8 @@ use super::{Host, HostError, UserFile, below, json as json_file, toml};
 /// Place of a host's hook.
 #[derive(Debug)]
 pub struct HookSite {
-    /// File in a project, relative to its root, if the host reads the hook there.
+    /// File in a project, relative to its root, that only its user reads, if the host has one. A hook runs a program, so
+    /// it is not written to a file that others get with the project.
     project: Option<&'static str>,
     /// File in the user's home.
     user: UserFile,
@@ -41,30 +42,24 @@ enum HookForm {
     Plugin,
 }
 
-/// Ten seconds.
+/// Hook of Claude Code, with a limit of ten seconds.
 pub const CLAUDE_CODE: HookSite = HookSite {
     project: Some(".claude/settings.local.json"),
     user: UserFile { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", file: "settings.json" },
     form: HookForm::SessionEnd { timeout: 10 },
 };
-/// A project's `notify` is ignored.
+/// Hook of Codex, which ignores `notify` in projects.
 pub const CODEX: HookSite = HookSite {
     project: None,
     user: UserFile { variable: Some("CODEX_HOME"), folder: ".codex", file: "config.toml" },
     form: HookForm::Notify,
 };
-/// Ten seconds in milliseconds.
-pub const GEMINI_CLI: HookSite = HookSite {
-    project: Some(".gemini/settings.json"),
-    user: below(".gemini", "settings.json"),
-    form: HookForm::SessionEnd { timeout: 10_000 },
-};
-/// The plugin has its own time limit.
-pub const OPENCODE: HookSite = HookSite {
-    project: Some(".opencode/plugins/skillhub.js"),
-    user: below(".config/opencode/plugins", "skillhub.js"),
-    form: HookForm::Plugin,
-};
+/// Hook of Gemini CLI, with a limit of ten seconds. The file of a project is shared, so it gets none.
+pub const GEMINI_CLI: HookSite =
+    HookSite { project: None, user: below(".gemini", "settings.json"), form: HookForm::SessionEnd { timeout: 10_000 } };
+/// Hook of OpenCode. Plugins of a project are shared, so it gets none.
+pub const OPENCODE: HookSite =
+    HookSite { project: None, user: below(".config/opencode/plugins", "skillhub.js"), form: HookForm::Plugin };
 
 /// Path of the list of hooks at the end of a session.
 const EVENT: (&[&str], &str) = (&["hooks"], "SessionEnd");

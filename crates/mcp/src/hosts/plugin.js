@@ -15,7 +15,8 @@ const kept = ({ type, tool, sessionID, callID, state }) => {
   const input = {}
   for (const name of ["name", "action", "filePath", "command", "patchText"]) input[name] = cut(state.input?.[name])
   const output = tool === "skill" ? cut(state.output) : undefined
-  return { type, tool, sessionID, callID, state: { status: state.status, input, output, time: state.time } }
+  const metadata = { exit: state.metadata?.exit }
+  return { type, tool, sessionID, callID, state: { status: state.status, input, output, metadata, time: state.time } }
 }
 
 const isAboutSkills = (part) =>
