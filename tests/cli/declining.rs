@@ -143,6 +143,6 @@ fn decline_is_not_tested_if_off() {
     assert_eq!((line(&sandbox), heard(&sandbox).len()), (None, 0));
     fs::write(sandbox.skillhub_home().join("config.toml"), "[gate]\ndecline = \"undo\"\n").unwrap();
     let refused = sandbox.ask(&["evolve", "status", "demo"]).refused_with_hint(2, "invalid_config");
-    let message = refused["error"]["message"].as_str().unwrap();
+    let message = refused["message"].as_str().unwrap();
     assert!(message.contains("`undo`") && message.contains("`roll-back`"), "{message}");
 }

@@ -59,5 +59,10 @@ fn again(decision: &Value, outcomes: &[Outcome]) -> Option<(Noted, Option<Decisi
     }
     let known = outcomes.get(..noted.outcomes)?;
     let again = decide(noted.case(), known, &noted.standing, noted.now.parse().ok()?);
-    Some((noted.clone(), Some(again)))
+    Some((noted.clone(), Some(as_logged(&again)?)))
+}
+
+/// Returns a decision as it is read from the log: a number may change in its last bit when it is parsed.
+fn as_logged(decision: &Decision) -> Option<Decision> {
+    serde_json::from_str(&serde_json::to_string(decision).ok()?).ok()
 }
