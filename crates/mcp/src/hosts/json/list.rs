@@ -131,13 +131,20 @@ impl List {
         let mut written = text.to_owned();
         // From the end, so that the offsets before stay valid.
         for (at, (item, _)) in self.items.iter().enumerate().rev().filter(|(_, (_, value))| !keep(value)) {
+            let (next, previous) =
+                (self.items.get(at + 1), at.checked_sub(1).and_then(|before| self.items.get(before)));
             let kept_after = self.items.get(at + 1..).unwrap_or_default().iter().any(|(_, value)| keep(value));
-            let cut = match (self.items.get(at + 1), at.checked_sub(1).and_then(|before| self.items.get(before))) {
-                (Some((next, _)), _) if kept_after => item.start..next.start,
-                (_, Some((previous, _))) => previous.end..item.end,
-                (..) => item.clone(),
-            };
-            written.replace_range(cut, "");
+            match (next, previous) {
+                (Some((next, _)), _) if kept_after => written.replace_range(item.start..next.start, ""),
+                (_, Some((previous, _))) => {
+                    // Comments between the two stay.
+                    written.replace_range(text[..item.start].trim_end().len()..item.end, "");
+                    if let Some(comma) = blank_end(text, previous.end).filter(|comma| *comma < item.start) {
+                        written.replace_range(comma..=comma, "");
+                    }
+                }
+                (..) => written.replace_range(item.clone(), ""),
+            }
         }
         written
     }
