@@ -267,8 +267,10 @@ fn disabled_log_and_damaged_settings_get_no_hook() {
     let sandbox = newcomer();
     let settings = sandbox.home().join(".claude/settings.json");
     fs::write(&settings, "{\"hooks\": {").unwrap();
-    let answer = sandbox.run(&["setup", "-y"]).exits(0).text();
-    assert!(answer.contains("Not recording Claude Code: ") && answer.contains("not valid JSON"), "{answer}");
+    let document = sandbox.done(&["setup", "-y"]);
+    let claude = document["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "claude-code").unwrap();
+    assert_eq!(claude["hook"]["status"], "failed", "{document:#}");
+    assert!(claude["hook"]["error"].as_str().unwrap().contains("not valid JSON"), "{document:#}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), "{\"hooks\": {");
     sandbox.done(&["setup", "--undo"]);
     fs::remove_file(&settings).unwrap();

@@ -165,10 +165,10 @@ pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) 
                 let file = survey.shown(&hook.file.path);
                 lines.push(format!("{GOOD}Recording{GOOD:#} the skills that {} uses: {file}", agent.agent.name));
             }
-            Some(Err(error)) => lines.push(Table::cut(
-                &format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
-                WIDTH,
-            )),
+            Some(Err(error)) => {
+                let text = format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message));
+                lines.extend(wrapped(&text, WIDTH));
+            }
             _ => {}
         }
     }
