@@ -9,6 +9,7 @@ mod data_folder;
 mod deerflow;
 pub mod gateway;
 mod hints;
+mod inbox_pages;
 mod index_files;
 mod indexes;
 mod journey;

@@ -59,10 +59,6 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, &catalogue);
     let accepted = accepted(&catalogue)?;
-    let release_of = |listed: &ListedSkill| {
-        let origin = listed.head.as_ref()?.origin.as_ref()?;
-        Some((origin.location().to_owned(), origin.release()))
-    };
     let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
@@ -119,6 +115,12 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(exit_with(&problems))
+}
+
+/// Returns the source of a skill's release, and the release.
+fn release_of(listed: &ListedSkill) -> Option<InstalledRelease> {
+    let origin = listed.head.as_ref()?.origin.as_ref()?;
+    Some((origin.location().to_owned(), origin.release()))
 }
 
 /// Writes the accepted findings of the skills, and notes about skills that were left out.

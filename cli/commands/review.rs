@@ -5,6 +5,8 @@ pub mod inbox;
 mod queue;
 mod walk;
 
+use std::io::{self, IsTerminal};
+
 use clap::{Args, Subcommand};
 use library::Stamp;
 use ops::TOKEN_VARIABLE;
@@ -113,7 +115,7 @@ pub struct AcceptArgs {
 
 /// Runs the subcommand, or shows what waits for a person.
 pub fn run(context: &Context, args: &ReviewArgs) -> Result<Exit, CliError> {
-    let Some(command) = &args.command else { return inbox::run(context) };
+    let Some(command) = &args.command else { return show_inbox(context) };
     match command {
         ReviewCommand::Keep(args) => inbox::keep(context, args),
         ReviewCommand::List(args) => queue::list(context, args),
@@ -123,6 +125,16 @@ pub fn run(context: &Context, args: &ReviewArgs) -> Result<Exit, CliError> {
         ReviewCommand::Edit(args) => edit::run(context, args),
         ReviewCommand::Accept(args) => accept(context, args),
         ReviewCommand::Reject(args) => reject(context, args),
+    }
+}
+
+/// Shows the inbox. At a terminal, a person decides on each item with one key.
+fn show_inbox(context: &Context) -> Result<Exit, CliError> {
+    let inbox = context.inbox()?;
+    let can_ask = !context.out.json && !context.out.quiet && io::stdin().is_terminal() && io::stdout().is_terminal();
+    match context.reviewer("decide in a review") {
+        Ok(reviewer) if can_ask => walk::run(context, inbox, &reviewer),
+        _ => inbox::print(context, &inbox),
     }
 }
 

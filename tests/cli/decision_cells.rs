@@ -1,5 +1,7 @@
 //! Every cell of the decision table over the command line, MCP in both revisions, and HTTP. A row without a call fails.
 
+mod commands;
+
 use std::{collections::BTreeSet, fs};
 
 use agent::decisions::{Act, Answer, Channel, Operation, ROUTES, SkillState, TOOLS, answer};
@@ -14,6 +16,8 @@ use crate::{
     mcp::connection::Connection,
     support::{skill_md, write_files},
 };
+pub use commands::COMMANDS;
+use commands::OTHERS;
 
 /// Cells whose answer depends on more than the state of the skill, with that answer: the code of an error, or `done`.
 const CONDITIONAL: [(&str, SkillState, &str); 33] = [
@@ -146,106 +150,6 @@ fn is_named(document: &Value, name: &str) -> bool {
     let forms = |name: String| [format!("\"{name}\""), format!("/{name}\""), format!("/{name}\\"), format!(">{name}<")];
     [name.to_owned(), format!("in-{name}")].into_iter().flat_map(forms).any(|form| text.contains(&form))
 }
-
-/// Commands about one skill; those that remove it are last. `NAME` was written here, `IN` was installed.
-pub const COMMANDS: [&[&str]; 46] = [
-    &["history", "NAME"],
-    &["show", "NAME"],
-    &["diff", "NAME"],
-    &["blame", "NAME"],
-    &["lineage", "NAME"],
-    &["status", "NAME"],
-    &["stats", "NAME"],
-    &["log", "NAME"],
-    &["read", "NAME"],
-    &["tools", "show", "NAME"],
-    &["tools", "call", "NAME"],
-    &["tools", "compile", "NAME"],
-    &["tools", "policy", "--active", "NAME"],
-    &["eval", "lint", "NAME"],
-    &["eval", "run", "NAME", "--runner", "true"],
-    &["eval", "compare", "NAME", "1", "head", "--runner", "true"],
-    &["evolve", "status", "NAME"],
-    &["evolve", "check", "NAME"],
-    &["evolve", "run", "NAME", "--with", "true"],
-    &["evolve", "try", "NAME", "1"],
-    &["evolve", "pause", "NAME"],
-    &["evolve", "resume", "NAME"],
-    &["evolve", "force", "NAME", "promote"],
-    &["unpin", "NAME"],
-    &["waive", "NAME", "remote-pipe-to-shell", "--reason", "x"],
-    &["review"],
-    &["review", "keep", "NAME"],
-    &["review", "list", "--skill", "NAME"],
-    &["review", "show", "PROPOSAL"],
-    &["review", "diff", "PROPOSAL"],
-    &["review", "edit", "PROPOSAL", "--remove", "references/a.md"],
-    &["review", "accept", "PROPOSAL"],
-    &["review", "reject", "PROPOSAL"],
-    &["record", "NAME", "--event", "completed", "--run", "r1"],
-    &["commit", "NAME", "--reason", "x"],
-    &["manage", "patch", "NAME", "--find", "alpha", "--replace", "beta"],
-    &["rollback", "NAME", "1"],
-    &["disable", "NAME"],
-    &["enable", "NAME"],
-    &["curate", "restore", "NAME"],
-    &["tools", "remove", "NAME"],
-    &["update", "IN"],
-    &["uninstall", "IN"],
-    &["install", "acme/IN"],
-    &["adopt", "FOLDER"],
-    &["pin", "NAME"],
-];
-
-/// Commands about no particular skill.
-const OTHERS: [&[&str]; 46] = [
-    &["list"],
-    &["status"],
-    &["log"],
-    &["debug"],
-    &["prompt", "--format", "json"],
-    &["undo", "--list"],
-    &["outdated"],
-    &["verify"],
-    &["doctor"],
-    &["tools", "list"],
-    &["tools", "trace"],
-    &["tools", "policy"],
-    &["review", "list", "--all"],
-    &["curate", "plan"],
-    &["curate", "apply"],
-    &["curate", "list"],
-    &["setup"],
-    &["policy"],
-    &["reviewer", "new"],
-    &["reviewer", "list"],
-    &["reviewer", "revoke", "x"],
-    &["new", "fresh"],
-    &["import", "fresh/SKILL.md"],
-    &["validate", "fresh"],
-    &["scan", "fresh"],
-    &["pack", "fresh"],
-    &["unpack", "fresh.skill", "out"],
-    &["publish", "fresh", "--owner", "acme"],
-    &["search", "in-"],
-    &["info", "acme/in-plain"],
-    &["yank", "acme/in-plain@1.0.0", "--deprecate"],
-    &["login", "http://127.0.0.1:9"],
-    &["logout", "http://127.0.0.1:9"],
-    &["key", "list", "acme"],
-    &["key", "add", "acme", "none.pub"],
-    &["key", "retire", "acme", "SHA256:none"],
-    &["evolve", "conformance", "--with", "true"],
-    &["mcp", "install", "--agent", "claude-code", "--print"],
-    &["serve", "--addr", "nowhere"],
-    &["serve", "admin-token", "--data", "served"],
-    &["serve", "mirror", "acme/none", "--data", "served"],
-    &["index", "init", "index"],
-    &["index", "verify", "index"],
-    &["index", "export", "index", "site"],
-    &["where"],
-    &["gc"],
-];
 
 /// Commands whose answers are not JSON.
 const AS_TEXT: [&[&str]; 6] =

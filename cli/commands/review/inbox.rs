@@ -1,6 +1,6 @@
 //! `skillhub review` without a subcommand prints a person's inbox, and `skillhub review keep` moves review checkpoints.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use clap::Args;
 use evolve::Count;
@@ -13,7 +13,7 @@ use skill_manage::{
     review::{self, ChangedSkill},
 };
 
-use super::{batch, queue, walk};
+use super::{batch, queue};
 use crate::{
     context::Context,
     exit::{CliError, Exit},
@@ -35,18 +35,8 @@ pub struct KeepArgs {
     skills: Vec<String>,
 }
 
-/// Shows the inbox. At a terminal, a person decides on each item with one key.
-pub fn run(context: &Context) -> Result<Exit, CliError> {
-    let inbox = context.inbox()?;
-    let can_ask = !context.out.json && !context.out.quiet && io::stdin().is_terminal() && io::stdout().is_terminal();
-    match context.reviewer("decide in a review") {
-        Ok(reviewer) if can_ask => walk::run(context, inbox, &reviewer),
-        _ => print(context, &inbox),
-    }
-}
-
 /// Prints the pending proposals, then each changed skill as one difference.
-fn print(context: &Context, inbox: &Inbox) -> Result<Exit, CliError> {
+pub fn print(context: &Context, inbox: &Inbox) -> Result<Exit, CliError> {
     let skills = inbox.read_skills(context.now)?;
     let mut text = Vec::new();
     writeln!(text, "{}", summary(inbox.proposals.len(), skills.len()))?;

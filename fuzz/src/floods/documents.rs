@@ -81,9 +81,8 @@ fn edit_settings(host: &str, text: &str) {
 
 pub(super) fn read_transcript(text: &str) {
     let mut found = Transcripts::default();
-    found.add(Host::ClaudeCode, text.as_bytes());
-    found.add(Host::OpenCode, text.as_bytes());
-    assert!(found.requests.len() <= text.len());
+    Host::ALL.into_iter().for_each(|host| found.add(host, text.as_bytes()));
+    assert!(found.uses.len() <= Host::ALL.len() * text.len());
 }
 
 pub(super) fn read_request(text: &str) {

@@ -34,7 +34,7 @@ impl Unreviewed {
             };
             if is_kept {
                 kept = Some(place);
-                contents.insert(revision.digest.clone());
+                contents.insert(revision.digest);
             }
         }
         let checkpoint = kept.map(|kept| line.split_off(kept).swap_remove(0));
