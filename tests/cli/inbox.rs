@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, skill_md};
+use crate::support::{Entry, Sandbox, skill_md, snapshot};
 
 /// Changes of agents in the week that a person reviews, and the skills that they change.
 const CHANGES: usize = 80;
@@ -132,4 +132,36 @@ fn new_skill_of_an_agent_can_be_deleted() {
     assert!(walked.text().contains("new, 1 revision") && walked.text().contains("Deleted learned"), "{walked}");
     assert!(!sandbox.user_skill("learned").exists());
     assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
+
+/// A short form of `bench/year.py`, which times the commands.
+#[test]
+fn unreviewed_months_stay_readable_and_small() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..4).map(|skill| format!("skill-{skill}")).collect();
+    names.iter().for_each(|name| drop(sandbox.create(name, "line 0")));
+    let mut outcomes = String::new();
+    for change in 0..80 {
+        patch(&sandbox, &names[change % 4], change / 4);
+        for run in 0..5 {
+            let event = if run == change % 5 { "failed" } else { "completed" };
+            outcomes.push_str(
+                &json!({"skill": names[change % 4], "event": event, "run": format!("r{change}-{run}")}).to_string(),
+            );
+            outcomes.push('\n');
+        }
+    }
+    sandbox.run_with(&["record", "--request", "-"], outcomes.as_bytes()).exits(0);
+    let inbox = sandbox.done(&["review"]);
+    for skill in inbox["skills"].as_array().unwrap() {
+        assert_eq!((&skill["revisions"], &skill["newest"].as_array().unwrap().len()), (&json!(21), &20), "{skill:#}");
+        assert_eq!(skill["outcomes"]["since"]["successes"], 80, "{skill:#}");
+    }
+    let stats = sandbox.done(&["stats"]);
+    assert_eq!(stats["skills"].as_array().unwrap().len(), 4);
+    assert_eq!(stats["skills"][0]["trend"], json!([0.8; 10]), "{stats:#}");
+    sandbox.done(&["gc"]);
+    let bytes = |entry: &Entry| if let Entry::File(_, bytes) = entry { bytes.len() } else { 0 };
+    let size: usize = snapshot(&sandbox.skillhub_home()).values().map(bytes).sum();
+    assert!(size < 200_000, "{size} bytes for 84 revisions and 400 outcomes");
 }
