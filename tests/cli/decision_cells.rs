@@ -20,7 +20,7 @@ pub use commands::COMMANDS;
 use commands::OTHERS;
 
 /// Cells whose answer depends on more than the state of the skill, with that answer: the code of an error, or `done`.
-const CONDITIONAL: [(&str, SkillState, &str); 33] = [
+const CONDITIONAL: [(&str, SkillState, &str); 34] = [
     // A tool that cannot be compiled has its own code, and the report about it can be removed.
     ("tools compile", SkillState::Disabled, "skill_disabled"),
     ("tools compile", SkillState::Blocked, "unreadable"),
@@ -59,6 +59,7 @@ const CONDITIONAL: [(&str, SkillState, &str); 33] = [
     ("GET /skills/{name}/rollback", SkillState::TakenBack, "policy_denied"),
     // Lists of what was done, and of proposals, name what is gone.
     ("log", SkillState::TakenBack, "done"),
+    ("review", SkillState::TakenBack, "done"),
     ("review list", SkillState::TakenBack, "done"),
     ("skill_review_list", SkillState::TakenBack, "done"),
     ("GET /api/proposals", SkillState::TakenBack, "done"),

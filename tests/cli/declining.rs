@@ -15,8 +15,8 @@ fn kept(gate: &str) -> Sandbox {
     fs::write(&program, format!("#!/bin/sh\ncat >> {}\n", heard.display())).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let config = format!("[notify]\ncommand = [{:?}]\n[gate]\n{gate}\n", program.to_str().unwrap());
-    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
     sandbox.create("demo", "version 0 line");
+    fs::write(sandbox.skillhub_home().join("config.toml"), config).unwrap();
     sandbox.run_as(&sandbox.token(), &["review", "keep", "demo"]).done();
     tell(&sandbox, "kept", 100, 20);
     sandbox

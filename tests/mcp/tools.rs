@@ -177,7 +177,7 @@ fn no_tool_decides_held_change() {
     let held = agent.done("skill_manage", &create("demo"));
     assert_eq!(held["status"], "proposed", "{held:#}");
     let waiting = agent.done("skill_review_list", &json!({"name": "demo"}));
-    assert_eq!(waiting, sandbox.done(&["review", "list"]));
+    assert_eq!(waiting, sandbox.done(&["review"]));
     let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}));
     assert_eq!(shown["proposal"]["actor"]["id"], "tester");
     assert!(shown["diff"].as_str().unwrap().contains("+alpha line"), "{shown:#}");

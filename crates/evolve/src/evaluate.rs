@@ -4,18 +4,18 @@
 //! decision is recorded in the event log with its numbers and all inputs except the outcomes, so that [`replay`] can
 //! reproduce it.
 
+mod guard;
 mod line;
 mod replay;
 
 use jiff::{SignedDuration, Timestamp};
 use library::{
-    Action, ActorKind, Event, EventStatus, Library, Outcomes, Revision, RevisionId, Stamp, StoredSetBack, StoredTrial,
-    TrialEnd, TrialTerms,
+    Action, Event, EventStatus, Library, Outcomes, Revision, RevisionId, Stamp, StoredSetBack, StoredTrial, TrialEnd,
+    TrialTerms,
 };
-use scan::{Scanner, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skill::{Bundle, SkillName};
+use skill::SkillName;
 use skill_manage::{Context, ManageError, Notes, Rollback, gate_actor, roll_back};
 
 use crate::{
@@ -87,7 +87,8 @@ fn case<'a>(trial: Option<&'a StoredTrial>, line: Option<&'a Line>, terms: &'a T
 }
 
 /// Evaluates a skill and executes the decisions: first on the trial or the head, then on the line of revisions since
-/// the review checkpoint. Returns those for which there is something to judge.
+/// the review checkpoint, unless the first one says something already. Returns those for which there is something to
+/// judge.
 ///
 /// # Errors
 /// The library cannot be read or written.
@@ -101,9 +102,16 @@ pub fn evaluate(
     let log = library.outcomes(skill)?;
     let judged = look_at_revision(library, skill, terms, &log, context.time)?;
     let of_revision = execute(library, judged, context)?;
+    if of_revision.as_ref().is_some_and(says_something) {
+        return Ok(of_revision.into_iter().collect());
+    }
     let judged = look_at_line(library, skill, terms, on_decline, &log, context.time)?;
     let of_line = execute(library, judged, context)?;
     Ok(of_revision.into_iter().chain(of_line).collect())
+}
+
+fn says_something(found: &Evaluation) -> bool {
+    found.decision.verdict != Verdict::Wait
 }
 
 fn execute(
@@ -128,9 +136,12 @@ pub fn look(
     now: Timestamp,
 ) -> Result<Vec<Evaluation>, ManageError> {
     let log = library.outcomes(skill)?;
-    let of_revision = look_at_revision(library, skill, terms, &log, now)?;
-    let of_line = look_at_line(library, skill, terms, on_decline, &log, now)?;
-    Ok(of_revision.into_iter().chain(of_line).map(|(found, _)| found).collect())
+    let of_revision = look_at_revision(library, skill, terms, &log, now)?.map(|(found, _)| found);
+    if of_revision.as_ref().is_some_and(says_something) {
+        return Ok(of_revision.into_iter().collect());
+    }
+    let of_line = look_at_line(library, skill, terms, on_decline, &log, now)?.map(|(found, _)| found);
+    Ok(of_revision.into_iter().chain(of_line).collect())
 }
 
 /// Judges the trial, or else the head.
@@ -191,7 +202,7 @@ fn judge(
     let case = case(trial.as_ref(), line.as_ref(), &terms);
     let mut decision = decide(case, &log.outcomes, &standing, now);
     if decision.verdict == Verdict::RollBack {
-        standing.guarded = guard(library, skill, &revision, &standing, trial.as_ref())?;
+        standing.guarded = guard::guard(library, skill, &revision, &standing, trial.as_ref())?;
         decision = decide(case, &log.outcomes, &standing, now);
     }
     if decision.verdict != Verdict::Wait && is_edited(library, skill, head)? {
@@ -270,52 +281,6 @@ fn was_promoted(library: &Library, skill: &SkillName, head: &Revision) -> Result
     });
     let digest = |id: &RevisionId| library.revision(id).ok().map(|revision| revision.digest);
     Ok(of_head.any(|event| event.revision.as_ref().and_then(digest) == Some(head.digest)))
-}
-
-/// Returns the reason why only a person may roll back a revision: it would revert a change by a person, a
-/// release, or a security fix.
-fn guard(
-    library: &Library,
-    skill: &SkillName,
-    judged: &Revision,
-    standing: &GateState,
-    trial: Option<&StoredTrial>,
-) -> Result<Option<String>, ManageError> {
-    let Some(base) = standing.base.first() else {
-        return Ok(Some("there is no earlier state to roll back to".to_owned()));
-    };
-    if let Some(finding) = brought_back(library.scanner(), &library.bundle(base)?, &library.bundle(&judged.id)?) {
-        return Ok(Some(format!("a rollback would reintroduce a finding that it fixed: {finding}")));
-    }
-    if trial.is_some() {
-        return Ok(None);
-    }
-    for revision in library.walk(skill) {
-        let revision = revision?;
-        if standing.base.contains(&revision.id) {
-            break;
-        }
-        let is_release = matches!(revision.action, Action::Install | Action::Update | Action::Adopt);
-        if is_release || revision.upstream.is_some() {
-            return Ok(Some(format!("revision {} installed a release, which may contain a fix", revision.number)));
-        }
-        if revision.acceptance.as_ref().is_some_and(|accepted| accepted.reviewer.kind == ActorKind::Person) {
-            return Ok(Some(format!("revision {} was accepted by a person", revision.number)));
-        }
-        let is_return = library.returned_to(skill, &revision)?.is_some();
-        if !is_return && matches!(revision.stamp.actor.kind, ActorKind::Person | ActorKind::External) {
-            return Ok(Some(format!("revision {} was made by a person", revision.number)));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns a finding of at least medium severity that the earlier state has and the later one does not.
-fn brought_back(scanner: Scanner, before: &Bundle, after: &Bundle) -> Option<String> {
-    let (before, after) = (scanner.scan(before).findings, scanner.scan(after).findings);
-    let is_known = |rule: &str, path: &str| after.iter().any(|found| found.rule == rule && found.path == path);
-    let mut gone = before.iter().filter(|found| found.severity >= Severity::Medium);
-    gone.find(|found| !is_known(&found.rule, &found.path)).map(|found| format!("{} in {}", found.rule, found.path))
 }
 
 /// Executes a decision, which becomes an alarm if the change is refused. Returns whether it had an effect.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use agent::Visibility;
 use evolve::Count;
 use jiff::Timestamp;
 use library::{Library, ProposalEntry, Revision, RevisionId};
@@ -39,7 +40,8 @@ pub struct InboxSkill {
 }
 
 impl Workspace {
-    /// Returns what waits for a person's review in all libraries of the workspace that can be written.
+    /// Returns what waits for a person's review in all libraries of the workspace that can be written. For an agent,
+    /// skills that it may read only after a question are left out.
     ///
     /// # Errors
     /// A library or the configuration cannot be read.
@@ -47,7 +49,9 @@ impl Workspace {
         let (libraries, is_seen) = (self.libraries()?, self.seen()?);
         let mut proposals = review::list(&libraries, false, None)?;
         proposals.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
-        let skills = self.changed_since_review(&libraries)?;
+        let mut skills = self.changed_since_review(&libraries)?;
+        let visibility = self.visibility_check()?;
+        skills.retain(|(_, skill)| !matches!(visibility(skill), Visibility::Asked));
         Ok(Inbox { libraries, proposals, skills })
     }
 

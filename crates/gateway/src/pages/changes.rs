@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
     response::Response,
 };
-use library::Revision;
+use library::{FindError, Revision};
 use maud::{Markup, html};
 use ops::{InboxSkill, REASONS};
 use serde::Deserialize;
@@ -39,7 +39,9 @@ pub async fn changes(
     let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
         let (name, words) = (work.skill_called(&name)?, &guest.texts.library);
-        let found = InboxSkill::of(&work.place.library_of(&name)?, &name, work.now)?;
+        let library = work.place.library_of(&name)?;
+        library.head(&name).map_err(into_api_error)?.ok_or_else(|| into_api_error(FindError::NoSkill(name.clone())))?;
+        let found = InboxSkill::of(&library, &name, work.now)?;
         let body = match &found {
             Some(skill) => page(work, guest, skill, &wanted, &judgements),
             None => html! {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use skill::SkillName;
 
-use super::{ChangeDetection, FolderStatus, Library, LibraryError, SkillSummary};
+use super::{ChangeDetection, FolderStatus, Library, LibraryError, SkillSummary, summaries::damage};
 use crate::{
     revision::{Action, ActorKind, Revision},
     state::StoredReview,
@@ -109,10 +109,19 @@ impl Library {
         let mut changed: BTreeSet<SkillName> = summaries.filter(is_edited).map(|summary| summary.name).collect();
         for (name, id) in self.head_ids()? {
             let reviewed = state.of(&name).reviewed.map(|reviewed| reviewed.revision);
-            if id.is_some() && id != reviewed && self.unreviewed(&name)?.is_changed() {
+            if id.is_some() && id != reviewed && self.is_changed(&name)? {
                 changed.insert(name);
             }
         }
         Ok(changed.into_iter().collect())
+    }
+
+    /// Returns whether a skill changed since its review checkpoint. A damaged history counts as unchanged.
+    fn is_changed(&self, skill: &SkillName) -> Result<bool, LibraryError> {
+        match self.unreviewed(skill) {
+            Ok(unreviewed) => Ok(unreviewed.is_changed()),
+            Err(LibraryError::Storage(error)) => Ok(damage(error).map(|_| false)?),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -76,7 +76,7 @@ pub(super) type HeadIds = Vec<(SkillName, Option<RevisionId>)>;
 type Heads = (Vec<(SkillName, Box<CacheEntry>)>, Vec<(SkillName, String)>);
 
 /// Describes damage of a single skill. Any other error is returned and ends the work on all skills.
-fn damage(error: StorageError) -> Result<String, StorageError> {
+pub(super) fn damage(error: StorageError) -> Result<String, StorageError> {
     match error {
         StorageError::Damaged(why) => Ok(why),
         StorageError::UnknownRevision(id) => Ok(format!("its revision {id} is missing")),

@@ -123,7 +123,11 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     overview.retain(is_seen);
     let mut hosts = call.live.with(|catalogue| AgentViews::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);
-    Ok(overview.document_with(hosts).into())
+    let changed = call.live.with(|catalogue| call.place.changed_since_review(catalogue.libraries()))??;
+    let changed = changed.into_iter().filter(|(_, skill)| is_seen(skill.as_str()));
+    let mut document = overview.document_with(hosts);
+    document["changed_since_review"] = changed.map(|(_, skill)| skill.to_string()).collect();
+    Ok(document.into())
 }
 
 /// Returns the state of one skill, or of all libraries that the agent sees.
