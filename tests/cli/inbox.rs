@@ -159,7 +159,7 @@ fn unreviewed_months_stay_readable_and_small() {
     }
     let stats = sandbox.done(&["stats"]);
     assert_eq!(stats["skills"].as_array().unwrap().len(), 4);
-    assert_eq!(stats["skills"][0]["trend"], json!([0.8; 10]), "{stats:#}");
+    assert_eq!(stats["skills"][0]["trend"], json!(vec![0.8; 10]), "{stats:#}");
     sandbox.done(&["gc"]);
     let bytes = |entry: &Entry| if let Entry::File(_, bytes) = entry { bytes.len() } else { 0 };
     let size: usize = snapshot(&sandbox.skillhub_home()).values().map(bytes).sum();

@@ -164,7 +164,7 @@ fn next_steps(found: &Evaluation) -> String {
         return String::new();
     };
     let name = &found.skill;
-    let keep = format!("  keep the newest revision: skillhub review keep {name}\n");
+    let keep = format!("  a person keeps the newest revision: skillhub review keep {name}\n");
     match line.kept {
         Some(number) => format!("  restore what you kept: skillhub rollback {name} {number}\n{keep}"),
         None => format!("  choose an earlier revision: skillhub history {name}\n{keep}"),

@@ -132,7 +132,7 @@ fn keep_line(change: &ChangedSkill) -> String {
         Some(head) => format!("skillhub review keep {}@{}", change.skill, head.id.short()),
         None => format!("skillhub commit {} --reason WHY", change.skill),
     };
-    format!("  {FAINT}next{FAINT:#}  {}\n", hints::for_user(&command))
+    format!("  {FAINT}a person keeps it:{FAINT:#} {}\n", hints::for_user(&command))
 }
 
 /// Keeps the named revisions, each on its own.
