@@ -19,6 +19,8 @@ pub fn start_detached(command: &mut Command, input: &[u8]) -> io::Result<()> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
+
     use std::time::Duration;
 
     use super::*;
