@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
     response::Response,
 };
-use library::{FindError, Revision};
+use library::FindError;
 use maud::{Markup, html};
 use ops::{InboxSkill, REASONS};
 use serde::Deserialize;
@@ -18,11 +18,12 @@ use skill_manage::{
 };
 use web::{
     ApiError,
-    pages::{CompareOptions, Compared, Content, Judgements, added_in_short, encoded, number, proof, visible},
+    pages::{CompareOptions, Compared, Content, Judgements, encoded, number, proof},
 };
 
 use super::{
-    pieces::{PageQuery, action, done, heading, line, verdict_of},
+    compare::render_revision,
+    pieces::{PageQuery, done, heading},
     signed_in::{SignedIn, SignedInForm, answer},
 };
 use crate::gateway::{Shared, Work, into_api_error};
@@ -63,7 +64,7 @@ fn page(
     judgements: &Judgements,
 ) -> Markup {
     let (texts, words) = (guest.texts, &guest.texts.library);
-    let ChangedSkill { skill: name, revisions, edited, before, after, delta, .. } = &skill.change;
+    let ChangedSkill { skill: name, revisions, edited, before, after, .. } = &skill.change;
     let (was, is) = (judgements.of(before.digest(), before), judgements.of(after.digest(), after));
     let page = format!("/skills/{name}/changes");
     let compared = Compared::new(texts, &page, None, wanted);
@@ -72,13 +73,12 @@ fn page(
             (heading(name.as_str(), words.since_you_looked, guest, ""))
             (facts(guest, skill))
             @if *edited { p.note { (words.edited_in_folder) " " code { "skillhub commit " (name) } } }
-            @if let Some(delta) = delta { (added_in_short(delta, texts)) }
             (compared.views(&html! {}))
         }
         (compared.shown(before, after, &was, &is))
         details open[revisions.len() <= 3] {
             summary { (words.revisions) " · " (number(revisions.len() as u64)) }
-            ol { @for one in revisions.iter().take(REASONS) { li { (revision(guest, one)) } } }
+            ol { @for one in revisions.iter().take(REASONS) { li { (render_revision(guest, one)) } } }
         }
         (form(work, guest, &skill.change))
     }
@@ -99,14 +99,6 @@ pub fn facts(guest: &SignedIn, skill: &InboxSkill) -> Markup {
                 span { ((words.runs_around)([skill.before.successes, skill.before.known(), skill.since.successes, skill.since.known()])) }
             }
         }
-    }
-}
-
-fn revision(guest: &SignedIn, one: &Revision) -> Markup {
-    let words = &guest.texts.library;
-    html! {
-        b { ((words.revision)(one.number)) } " " (action(one.action, words)) " " (line(guest, one)) (verdict_of(one, guest.texts))
-        @if let Some(reason) = &one.stamp.reason { blockquote { (visible(reason)) } }
     }
 }
 

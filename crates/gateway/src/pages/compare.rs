@@ -84,7 +84,7 @@ fn shown(
 }
 
 /// Renders a revision's number, author, verdict and reason.
-fn render_revision(guest: &SignedIn, one: &Revision) -> Markup {
+pub fn render_revision(guest: &SignedIn, one: &Revision) -> Markup {
     let words = &guest.texts.library;
     html! {
         p.facts {
