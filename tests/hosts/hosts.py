@@ -171,7 +171,7 @@ def start_loopback() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("skillhub")
+    parser.add_argument("skillhub", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--host")
     parser.add_argument("--sessions", action="store_true", help="run sessions whose hooks record outcomes")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "target" / "ci-tools" / "hosts")
