@@ -71,7 +71,7 @@ pub struct RunnerArgs {
 }
 
 impl RunnerArgs {
-    /// Returns the runner's command line. Empty if there is none.
+    /// Returns the runner's command line, empty for a run without a runner.
     fn command(&self) -> &str {
         self.runner.as_deref().unwrap_or_default()
     }

@@ -53,7 +53,7 @@ pub struct ReviewArgs {
     command: Option<ReviewCommand>,
 }
 
-/// What to do with proposals and changes.
+/// Subcommands of `review`.
 #[derive(Debug, Subcommand)]
 pub enum ReviewCommand {
     /// Keep the changes of skills, so that later reviews begin there

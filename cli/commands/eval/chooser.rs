@@ -163,7 +163,7 @@ impl<'a> Chooser<'a> {
         Ok(names_in(&String::from_utf8_lossy(&done.stdout)))
     }
 
-    /// Checks that not all runs so far have failed, since failed runs are no evidence about the skill.
+    /// Fails if every run so far has failed, since failed runs say nothing about the skill.
     ///
     /// # Errors
     /// All runs have failed.

@@ -142,9 +142,9 @@ pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
 pub(super) fn refuse_evals(side: &Side, contents: &str, file: &str, problems: &[Problem]) -> CliError {
     let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
     let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
-    let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
-    let told = errors.iter().take(3).map(told).collect::<Vec<_>>().join("; ");
-    let message = format!("{} has no {contents}: {told}", side.name);
+    let line = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
+    let lines = errors.iter().take(3).map(line).collect::<Vec<_>>().join("; ");
+    let message = format!("{} has no {contents}: {lines}", side.name);
     match is_missing {
         true => CliError::new("not_found", Exit::NotFound, message)
             .hint(format!("write {file} as docs/guides/evals.md describes")),

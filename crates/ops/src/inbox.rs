@@ -18,7 +18,7 @@ use crate::{refusal::Refusal, workspace::Workspace};
 /// Number of reasons of one skill in a document and on a page.
 pub const REASONS: usize = 20;
 
-/// What waits for a person's review.
+/// Changes that wait for a person's review.
 pub struct Inbox {
     /// Libraries of the workspace.
     pub libraries: Vec<Library>,
