@@ -18,6 +18,7 @@
 //!     numbers/<skill>               cache: ids of revisions by number
 //!     revisions/<skill>             cache: revision details of long histories
 //!     glances                       cache: rows of skill lists
+//!     reviewed                      cache: whether heads differ from their review checkpoints
 //!     originals/<operation>/        folders of agents that links replaced, kept for 90 days
 //!     lock-lines.json               lines that a commit leaves for `skillhub.lock`, until they are in it
 //!     lock                          held by every writer of the files above, see below
@@ -155,8 +156,9 @@
 //! | `outcomes/<skill>.jsonl` | 256 MiB, then outcomes are refused | never: every decision based on them is in `events.jsonl` |
 //! | `trials/` | the files of each revision on trial, until the trial ends | never |
 //! | `numbers/<skill>` | 20 bytes per revision, from 64 revisions on | never |
-//! | `revisions/<skill>` | 121 bytes per revision and each text once, from 250 revisions on | never |
+//! | `revisions/<skill>` | 121 bytes per revision and each text once, from 64 revisions on | never |
 //! | `glances` | about 500 bytes per skill | never |
+//! | `reviewed` | about 160 bytes per skill | never |
 //! | `cache/verdicts` | 20,000 skills | never |
 //!
 //! # Hand edits

@@ -90,7 +90,7 @@ use crate::{
 const HISTORY: &str = "history.git";
 
 /// Minimum number of revisions for which caching their details is worthwhile.
-const MANY_REVISIONS: usize = 250;
+const MANY_REVISIONS: usize = 64;
 
 /// Timeout for taking the library's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);

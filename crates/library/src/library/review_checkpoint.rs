@@ -1,15 +1,37 @@
 //! The review checkpoint of a skill, the last revision that a person kept, and the changes since ([`Unreviewed`]).
+//!
+//! `reviewed` in the library's folder of the home is a [`Projection`]: for each head whether it differs from the review
+//! checkpoint. A row counts for the same head and the same stored review, because both determine the answer.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use cap_std::fs::Dir;
+use serde::{Deserialize, Serialize};
 use skill::SkillName;
 
 use super::{ChangeDetection, FolderStatus, Library, LibraryError, SkillSummary, summaries::damage};
 use crate::{
-    revision::{Action, ActorKind, Revision},
+    disk::open_dir,
+    projection::Projection,
+    revision::{Action, ActorKind, Revision, RevisionId},
     state::StoredReview,
     trials::GATE,
 };
+
+const FILE: Projection = Projection { kind: "reviewed", format: 1 };
+const NAME: &str = "reviewed";
+
+/// The cache is written again when one in this many skills is new.
+const NEWS: usize = 50;
+
+/// Cached answer for one head.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ReviewedHead {
+    head: RevisionId,
+    /// Revision that a person kept in a review.
+    kept: Option<RevisionId>,
+    changed: bool,
+}
 
 /// The changes of a skill since its review checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,25 +125,52 @@ impl Library {
     /// # Errors
     /// The library or its history cannot be read.
     pub fn changed_since_review(&self) -> Result<Vec<SkillName>, LibraryError> {
-        let state = self.state()?;
         let summaries = self.summaries(ChangeDetection::Signatures)?.into_iter();
         let is_edited = |summary: &SkillSummary| summary.standing == FolderStatus::Modified && summary.head.is_some();
         let mut changed: BTreeSet<SkillName> = summaries.filter(is_edited).map(|summary| summary.name).collect();
-        for (name, id) in self.head_ids()? {
-            let reviewed = state.of(&name).reviewed.map(|reviewed| reviewed.revision);
-            if id.is_some() && id != reviewed && self.is_changed(&name)? {
-                changed.insert(name);
-            }
-        }
+        changed.extend(self.changed_heads()?);
         Ok(changed.into_iter().collect())
     }
 
-    /// Returns whether a skill changed since its review checkpoint. A damaged history counts as unchanged.
-    fn is_changed(&self, skill: &SkillName) -> Result<bool, LibraryError> {
+    /// Returns the skills whose heads have other files than their review checkpoints, and updates the cache.
+    fn changed_heads(&self) -> Result<Vec<SkillName>, LibraryError> {
+        let (state, own) = (self.state()?, open_dir(&self.own)?);
+        let mut known = own.as_ref().map(read_cache).unwrap_or_default();
+        let (mut rows, mut changed, mut news) = (HashMap::new(), Vec::new(), 0);
+        for (name, head) in self.head_ids()? {
+            let kept = state.of(&name).reviewed.map(|reviewed| reviewed.revision);
+            let Some(head) = head.filter(|head| Some(head) != kept.as_ref()) else { continue };
+            let is_same = |row: &ReviewedHead| row.head == head && row.kept == kept;
+            let row = match known.remove(name.as_str()).filter(is_same) {
+                Some(row) => row,
+                None => {
+                    let Some(changed) = self.is_changed(&name)? else { continue };
+                    news += 1;
+                    ReviewedHead { head, kept, changed }
+                }
+            };
+            let (key, is_changed) = (name.to_string(), row.changed);
+            rows.insert(key, row);
+            changed.extend(is_changed.then_some(name));
+        }
+        if let Some(own) = own.filter(|_| news * NEWS > rows.len())
+            && let Ok(content) = serde_json::to_vec(&rows)
+        {
+            let _the_next_reader_walks_again = FILE.write(&own, NAME, &content);
+        }
+        Ok(changed)
+    }
+
+    /// Returns whether a skill changed since its review checkpoint; `None` if its history is damaged.
+    fn is_changed(&self, skill: &SkillName) -> Result<Option<bool>, LibraryError> {
         match self.unreviewed(skill) {
-            Ok(unreviewed) => Ok(unreviewed.is_changed()),
-            Err(LibraryError::Storage(error)) => Ok(damage(error).map(|_| false)?),
+            Ok(unreviewed) => Ok(Some(unreviewed.is_changed())),
+            Err(LibraryError::Storage(error)) => Ok(damage(error).map(|_| None)?),
             Err(error) => Err(error),
         }
     }
+}
+
+fn read_cache(own: &Dir) -> HashMap<String, ReviewedHead> {
+    FILE.read(own, NAME).and_then(|content| serde_json::from_slice(content.bytes()).ok()).unwrap_or_default()
 }

@@ -113,3 +113,24 @@ fn edited_folders_count_as_changed() {
     place.write("pdf/SKILL.md", &skill_md("pdf", "by hand"));
     assert_eq!(library.changed_since_review().unwrap(), [name("pdf")]);
 }
+
+#[test]
+fn cached_answer_follows_head_and_review() {
+    let place = Fixture::new();
+    let mut library = place.open();
+    let first = put_by(&mut library, AGENT, Action::Create, Some("one"));
+    let changed = || place.open().changed_since_review().unwrap();
+    assert_eq!(changed(), [name("pdf")]);
+    assert!(place.own().join("reviewed").exists());
+    let second = put_by(&mut library, AGENT, Action::Patch, Some("two"));
+    keep(&library, &first);
+    assert_eq!(changed(), [name("pdf")], "another head");
+    put_by(&mut library, AGENT, Action::Rollback, Some("one"));
+    assert_eq!(changed(), [], "the files that were kept");
+    keep(&library, &second);
+    assert_eq!(changed(), [name("pdf")], "another review of the same head");
+    for damaged in ["", "skillhub reviewed 1\n{}"] {
+        fs::write(place.own().join("reviewed"), damaged).unwrap();
+        assert_eq!(changed(), [name("pdf")], "a damaged cache counts as none");
+    }
+}
