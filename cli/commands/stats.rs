@@ -1,8 +1,8 @@
 //! `skillhub stats` shows how skills perform, and how the revisions of one did.
 
 use clap::Args;
-use evolve::{Day, RevisionStats, SkillStats, Stats};
-use library::{Event, EventStatus, Library};
+use evolve::{Day, GateDecision, RevisionStats, SkillStats, Stats};
+use library::EventStatus;
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -90,10 +90,10 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
     if stats.unreadable > 0 {
         context.out.note(&format!("{} in the outcomes of {name} cannot be read", counted(stats.unreadable, "line")));
     }
-    let (checkpoint, decisions) = (library.review_checkpoint(name)?, decisions(&library, name)?);
+    let (checkpoint, decisions) = (library.review_checkpoint(name)?, GateDecision::all_of(&library, name)?);
     let mut document = stats.document();
     document["checkpoint"] = json!(checkpoint.as_ref().map(|kept| kept.number));
-    document["decisions"] = decisions.iter().map(DecisionLine::document).collect();
+    document["decisions"] = decisions.iter().map(GateDecision::document).collect();
     context.out.answer(&document, |out| {
         if stats.revisions.is_empty() {
             return writeln!(out, "No outcomes recorded for {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
@@ -106,44 +106,16 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
         if let Some(kept) = &checkpoint {
             writeln!(out, "{FAINT}kept last{FAINT:#}  revision {}, {}", kept.number, past_time(kept.stamp.time))?;
         }
-        decisions.iter().try_for_each(|decision| writeln!(out, "{}", decision.text()))
+        decisions.iter().try_for_each(|decision| writeln!(out, "{}", line(decision)))
     })?;
     Ok(Exit::Done)
 }
 
-/// A decision of the gate.
-struct DecisionLine {
-    time: String,
-    status: EventStatus,
-    why: String,
-}
-
-impl DecisionLine {
-    fn document(&self) -> Value {
-        json!({"time": self.time, "status": self.status, "why": self.why})
-    }
-
-    fn text(&self) -> String {
-        let word = match self.status {
-            EventStatus::Promoted => "promoted",
-            EventStatus::RolledBack => "rolled back",
-            EventStatus::Inconclusive => "trial ended without a result",
-            _ => "needs a person",
-        };
-        let style = if self.status == EventStatus::Promoted { GOOD } else { WARN };
-        format!("{FAINT}{}{FAINT:#}  {style}{word}{style:#}: {}", stored_past_time(&self.time), visible(&self.why))
-    }
-}
-
-/// Returns the gate's decisions about a skill, oldest first.
-fn decisions(library: &Library, name: &SkillName) -> Result<Vec<DecisionLine>, CliError> {
-    let (events, _) = library.events()?;
-    let of_skill = events.into_iter().filter(|event| event.skill == name.as_str());
-    let decision = |event: Event| {
-        let why = event.decision?["decision"]["why"].as_str()?.to_owned();
-        Some(DecisionLine { time: event.time, status: event.status, why })
-    };
-    Ok(of_skill.filter_map(decision).collect())
+/// Renders a decision of the gate.
+fn line(decision: &GateDecision) -> String {
+    let style = if decision.status == EventStatus::Promoted { GOOD } else { WARN };
+    let (time, word) = (stored_past_time(&decision.time), decision.word());
+    format!("{FAINT}{time}{FAINT:#}  {style}{word}{style:#}: {}", visible(&decision.why))
 }
 
 fn cells(stats: &RevisionStats) -> Vec<String> {

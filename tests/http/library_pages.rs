@@ -312,6 +312,11 @@ fn skill_page_shows_run_outcomes() {
     }
     let page = ann.page("/skills/notes");
     assert!(page.contains("Results of runs") && page.contains("67 %"), "{page}");
+    assert!(!page.contains("<polyline"), "one revision makes no curve");
+    sandbox.done(&["manage", "patch", "notes", "--find", "Write.", "--replace", "Write well."]);
+    sandbox.done(&["record", "notes", "--event", "completed", "--run", "5", "--latency-ms", "1234"]);
+    let page = ann.page("/skills/notes");
+    assert!(page.contains("<polyline") && page.contains("1234"), "{page}");
     let chinese = ann.ask("GET /skills/notes", &["Accept-Language: zh"], "").text;
     assert!(chinese.contains("运行结果") && chinese.contains("67 %"), "{chinese}");
 }

@@ -40,6 +40,7 @@ pub mod eprocess;
 pub mod evals;
 mod evaluate;
 mod gate;
+mod gate_decision;
 mod import;
 pub mod lineage;
 pub mod optimise;
@@ -56,6 +57,7 @@ pub use gate::{
     Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
     Uncounted, Verdict, WHOLE, decide, pairs,
 };
+pub use gate_decision::GateDecision;
 pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};

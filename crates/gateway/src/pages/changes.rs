@@ -1,10 +1,7 @@
 //! The changes of a skill since its review checkpoint ([`changes`]), and the form that keeps them ([`keep`]).
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
-    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::Response,
 };
 use library::FindError;
@@ -23,7 +20,7 @@ use web::{
 
 use super::{
     compare::render_revision,
-    pieces::{PageQuery, done, heading},
+    pieces::{Comparison, done, heading},
     signed_in::{SignedIn, SignedInForm, answer},
 };
 use crate::gateway::{Shared, Work, into_api_error};
@@ -33,11 +30,9 @@ pub async fn changes(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(name): Path<String>,
-    asked: Result<Parameters<PageQuery>, QueryRejection>,
-    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
+    comparison: Comparison,
 ) -> Response {
-    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let (name, words) = (work.skill_called(&name)?, &guest.texts.library);
         let library = work.place.library_of(&name)?;

@@ -1,10 +1,7 @@
 //! The differences between two revisions of a skill ([`diff`]).
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
-    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::Response,
 };
 use library::Revision;
@@ -17,7 +14,7 @@ use web::{
 };
 
 use super::{
-    pieces::{PageQuery, heading, line, verdict_of},
+    pieces::{Comparison, PageQuery, heading, line, verdict_of},
     signed_in::{SignedIn, answer},
 };
 use crate::gateway::{Shared, Work, into_api_error};
@@ -27,11 +24,9 @@ pub async fn diff(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(name): Path<String>,
-    asked: Result<Parameters<PageQuery>, QueryRejection>,
-    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
+    comparison: Comparison,
 ) -> Response {
-    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let name = work.skill_called(&name)?;
         let body = shown(work, guest, &name, &asked, &wanted, &judgements)?;

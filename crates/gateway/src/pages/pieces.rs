@@ -1,10 +1,19 @@
 //! Pieces of several pages of the library: actors, actions, and notes about the last action.
 
-use axum::extract::{Query as Parameters, rejection::QueryRejection};
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{
+        FromRequestParts, Query as Parameters,
+        rejection::{ExtensionRejection, QueryRejection},
+    },
+    http::request::Parts,
+};
 use library::{Action, Actor, ActorKind, ProposalState, Revision};
 use maud::{Markup, html};
 use serde::Deserialize;
-use web::pages::{LibraryTexts, Reader, Texts, time, verdict, visible};
+use web::pages::{CompareOptions, Judgements, LibraryTexts, Reader, Texts, time, verdict, visible};
 
 /// Query parameters of the pages. All are text, so that a malformed one is not an error.
 #[derive(Debug, Default, Deserialize)]
@@ -35,6 +44,26 @@ impl PageQuery {
     /// Returns the number of entries to skip.
     pub fn start(&self) -> usize {
         self.start.parse().unwrap_or(0)
+    }
+}
+
+/// What a page with a comparison needs from a request.
+pub struct Comparison {
+    /// Query of the page.
+    pub asked: PageQuery,
+    /// View of the comparison.
+    pub wanted: CompareOptions,
+    /// Judgements of recently shown files.
+    pub judgements: Arc<Judgements>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Comparison {
+    type Rejection = ExtensionRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let Extension(judgements) = Extension::from_request_parts(parts, state).await?;
+        let wanted = Parameters::try_from_uri(&parts.uri).map(|Parameters(wanted)| wanted).unwrap_or_default();
+        Ok(Self { asked: PageQuery::of(Parameters::try_from_uri(&parts.uri)), wanted, judgements })
     }
 }
 

@@ -1,10 +1,7 @@
 //! The page of a proposal ([`proposal`]), and the form that decides it ([`decide`]).
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
-    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::Response,
 };
 use library::{DamagedProposal, Proposal, ProposalEntry, ProposalState};
@@ -20,7 +17,7 @@ use web::{
 };
 
 use super::{
-    pieces::{CHANGED, PageQuery, actor, done, wanted},
+    pieces::{CHANGED, Comparison, actor, done, wanted},
     review::facts,
     rollback::notes,
     signed_in::{SignedIn, SignedInForm, answer},
@@ -47,11 +44,9 @@ pub async fn proposal(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(id): Path<String>,
-    asked: Result<Parameters<PageQuery>, QueryRejection>,
-    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
+    comparison: Comparison,
 ) -> Response {
-    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let target = target(&id)?;
         let library = library_with(work, &target)?;

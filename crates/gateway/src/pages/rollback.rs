@@ -1,10 +1,7 @@
 //! The preview of a rollback ([`preview`]), and the rollback itself ([`roll_back`]).
 
-use std::sync::Arc;
-
 use axum::{
-    Extension,
-    extract::{Path, Query as Parameters, State, rejection::QueryRejection},
+    extract::{Path, State},
     http::StatusCode,
     response::Response,
 };
@@ -19,7 +16,7 @@ use web::{
 };
 
 use super::{
-    pieces::{PageQuery, heading, line, verdict_of},
+    pieces::{Comparison, heading, line, verdict_of},
     signed_in::{SignedIn, SignedInForm, answer},
 };
 use crate::{
@@ -47,11 +44,9 @@ pub async fn preview(
     State(gateway): State<Shared>,
     guest: SignedIn,
     Path(name): Path<String>,
-    asked: Result<Parameters<PageQuery>, QueryRejection>,
-    wanted: Result<Parameters<CompareOptions>, QueryRejection>,
-    Extension(judgements): Extension<Arc<Judgements>>,
+    comparison: Comparison,
 ) -> Response {
-    let (asked, wanted) = (PageQuery::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
+    let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let name = work.skill_called(&name)?;
         let to = if asked.to.is_empty() { "head~1" } else { &asked.to };

@@ -150,7 +150,7 @@ impl<'a> View<'a> {
     /// Renders the outcomes of runs with a skill of this library.
     fn runs(&self, work: &Work<'_>) -> Result<Markup, ApiError> {
         match self.standing.is_own {
-            true => runs(&work.place.library_of(self.name)?, self.name, work.now, self.guest.texts.library),
+            true => runs(&work.place.library_of(self.name)?, self.name, work, self.guest),
             false => Ok(html! {}),
         }
     }

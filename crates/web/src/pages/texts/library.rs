@@ -57,7 +57,9 @@ pub struct LibraryTexts {
     pub runs_with_it: &'static str,
     pub runs_note: &'static str,
     pub on_trial: fn(u32) -> String,
-    pub runs_head: [&'static str; 5],
+    pub runs_head: [&'static str; 7],
+    pub rate_by_revision: &'static str,
+    pub gate_decisions: &'static str,
 
     // The past.
     pub history: &'static str,

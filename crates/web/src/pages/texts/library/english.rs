@@ -53,10 +53,13 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     folder: "Folder",
     read_by: "Read by",
     runs_with_it: "Results of runs",
-    runs_note: "Reported runs only. The rate has a 95 % confidence interval, which is for information only. Decisions \
-                are in the history.",
+    runs_note: "Reported runs only. The rate has a 95 % confidence interval, which is for information only. Time and \
+                tokens (read / written) are medians.",
     on_trial: |share| format!("A revision is on trial with {share} % of the runs. All others get the newest one."),
-    runs_head: ["Revision", "Succeeded", "Failed", "Unknown", "Success rate"],
+    runs_head: ["Revision", "Succeeded", "Failed", "Unknown", "Success rate", "Time (ms)", "Tokens"],
+    rate_by_revision: "Success rate of each revision, oldest first. The broken line marks the revision that a person \
+                       kept last.",
+    gate_decisions: "Decisions from these results",
     history: "History",
     revision: |n| format!("Revision {n}"),
     revision_word: "revision",
