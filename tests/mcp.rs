@@ -2,6 +2,7 @@
 
 mod composing;
 pub mod connection;
+mod deciding;
 mod edits;
 mod hints;
 mod hostile;

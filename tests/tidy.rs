@@ -62,6 +62,11 @@ fn one_module_starts_child_processes() {
 }
 
 #[test]
+fn only_client_answers_elicit_reviewers() {
+    assert_none(words::loose_reviewers(&CHECKOUT));
+}
+
+#[test]
 fn only_frontmatter_uses_yaml_crate() {
     assert_none(words::yaml_outside_frontmatter(&CHECKOUT));
 }

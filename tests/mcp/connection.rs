@@ -44,10 +44,15 @@ impl Connection {
 
     /// Starts the server with protocol revision 2026-07-28, which has no initialisation.
     pub fn newer(sandbox: &Sandbox, args: &[&str]) -> Self {
+        Self::newer_of(sandbox, args, &json!({}))
+    }
+
+    /// Like [`Connection::newer`], for a client with these capabilities.
+    pub fn newer_of(sandbox: &Sandbox, args: &[&str], capabilities: &Value) -> Self {
         let mut connection = Self::start(sandbox, args);
         connection.meta = Some(json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
             "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
         }));
         connection.server = connection.request("server/discover", &json!({}));

@@ -207,7 +207,7 @@ fn every_tool_declares_schemas_and_annotations() {
     let tools = agent.request("tools/list", &json!({}))["tools"].clone();
     for tool in tools.as_array().unwrap() {
         let changes = "skill_manage skill_rollback disable_skill enable_skill install_skill record_outcome \
-                       skills_codegen skills_codegen_remove";
+                       skills_codegen skills_codegen_remove skill_review_list";
         let reads = !changes.split_whitespace().any(|name| tool["name"] == name);
         assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{tool:#}");
         assert!(tool["title"].is_string() && tool["description"].is_string(), "{tool:#}");

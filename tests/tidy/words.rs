@@ -43,6 +43,28 @@ pub fn loose_children(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// The way from an answer over MCP to a person's proof: each function, with the files that define and call it.
+const ELICITED: [(&str, [&str; 2]); 2] = [
+    ("by_elicitation", ["crates/skill_manage/src/reviewer.rs", "crates/ops/src/workspace/acting.rs"]),
+    ("elicited_reviewer", ["crates/ops/src/workspace/acting.rs", "crates/mcp/src/consent.rs"]),
+];
+
+/// Finds other ways to count as a person without a terminal or a token, except in tests.
+pub fn loose_reviewers(tree: &Tree) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for source in tree.sources() {
+        for (name, files) in ELICITED.iter().filter(|(_, files)| !files.contains(&source.path.as_str())) {
+            let calls = (0..source.tokens.len())
+                .filter(|at| source.reads(*at, &[name]) && !source.is_test_line(source.tokens[*at].line));
+            faults.extend(calls.map(|at| {
+                let message = format!("only {} may call `{name}`, for a client's own answer", files[1]);
+                Fault::new(&source.path, source.tokens[at].line, message)
+            }));
+        }
+    }
+    faults
+}
+
 /// Finds uses of disk, clock, environment, processes or network in `skill` and `scan`, except in tests.
 pub fn impure_names(tree: &Tree) -> Vec<Fault> {
     let pure = tree.sources().iter().filter(|source| PURE.iter().any(|package| source.path.starts_with(package)));

@@ -124,6 +124,7 @@ This page is generated from `agent::decisions` by the test `decisions::tests::ta
 `SKILLHUB_WRITE_DOCS=1`.\n\
 \n\
 A person, at a terminal or with a reviewer's token, is `allowed` in every state.\n\
+With `[review] elicitation = true`, a person also decides through `skill_review_list`, which only lists for an agent.\n\
 Two rules hold for everybody: built-in skills cannot be changed, and findings that block need a waiver.\n\
 An agent acts on the command line without a terminal, over the Model Context Protocol (MCP), or over HTTP with the \
 gateway's token alone.\n\

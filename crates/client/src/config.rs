@@ -58,6 +58,9 @@ const FILE: &str = "config.toml";
 ///
 /// [notify]                       # command that gets events of proposals and of the gate as JSON on standard input
 /// command = ["notify-send.sh"]
+///
+/// [review]
+/// elicitation = true             # decisions of the person at an MCP client count
 /// ```
 ///
 /// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` configure what agents see, `[gate]` configures
@@ -95,6 +98,9 @@ pub struct Config {
     /// Command that is notified about proposals and decisions of the gate.
     #[serde(default)]
     pub notify: NotifyConfig,
+    /// Settings for reviews by a person.
+    #[serde(default)]
+    pub review: ReviewConfig,
     /// Settings for all agents.
     #[serde(default)]
     pub agent: Table,
@@ -197,6 +203,16 @@ impl Default for NotifyConfig {
     }
 }
 
+/// The table `[review]`: how a person's decisions reach skillhub.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewConfig {
+    /// True if answers to questions of the MCP server (elicitation) count as decisions of a person. This trusts every
+    /// program that can start the server or connect to it to show the questions to a person.
+    #[serde(default)]
+    pub elicitation: bool,
+}
+
 fn notify_seconds() -> u64 {
     10
 }
@@ -237,6 +253,7 @@ impl Default for Config {
             library: LibraryConfig::default(),
             skills: SkillsConfig::default(),
             notify: NotifyConfig::default(),
+            review: ReviewConfig::default(),
             agent: Table::new(),
             skill_evolution: Table::new(),
             gate: Table::new(),

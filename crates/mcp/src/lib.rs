@@ -13,7 +13,7 @@
 //! 2. There the [`ops::Workspace`] is opened anew for the actor of the connection, with the current flags,
 //!    configuration and policy. `Spec::call` (`tools.rs`) checks permissions and the decision table. If a person has to
 //!    agree, the refusal has a question: `consent::ask` puts it to the client and the call is repeated, or it stays
-//!    refused.
+//!    refused. A question with choices (`tools/deciding.rs`) gets a `consent::Answer`, which the repeated call applies.
 //! 3. The tool does what the command does, and returns the same document (`skill_manage::documents`).
 //! 4. `Server::conclude` records the tools that the skill declares in the `Session`, wakes `lookout::watch`, which
 //!    notifies the `Watchers` whose lists changed, and returns the document as structured content and as text.

@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 
 use crate::{
     change_watch, composed,
-    consent::{self, Consent, is_sessionless},
+    consent::{self, Answers, Consent, is_sessionless},
     joining,
     log::{Log, Weight},
     offer,
@@ -39,7 +39,7 @@ use crate::{
     watchers::{List, Watcher, Watchers},
 };
 
-/// Maximum number of questions in one call. If the subject changes after an answer, the question is asked again.
+/// Maximum number of confirmations in one call. If the subject changes after an answer, the question is asked again.
 const QUESTIONS: usize = 4;
 
 /// The server's side of one connection.
@@ -144,7 +144,7 @@ impl Server {
     async fn work<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        agreed: Vec<String>,
+        answers: Answers,
         work: impl FnOnce(&Call<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let called_off = || Refusal::new(FailureKind::Failed, "cancelled", "the request was cancelled");
@@ -163,9 +163,10 @@ impl Server {
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (&place, &shared.live);
             let cancelled = stopped.as_ref();
-            let (run, agreed, authored, session) = (run.as_deref(), agreed.as_slice(), authored.as_ref(), &session);
+            let (agreed, answer) = (answers.agreed.as_slice(), answers.latest.as_ref());
+            let (run, authored, session) = (run.as_deref(), authored.as_ref(), &session);
             let (now, agent) = (Timestamp::now(), agent.as_str());
-            work(&Call { place, actor, now, agent, live, agreed, cancelled, run, session, authored })
+            work(&Call { place, actor, now, agent, live, agreed, answer, cancelled, run, session, authored })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
@@ -185,7 +186,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Call<'_>) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        self.work(context, Vec::new(), move |call| Ok(work(call)))
+        self.work(context, Answers::default(), move |call| Ok(work(call)))
             .await
             .map_err(|refusal| resources::failed(&refusal))?
     }
@@ -196,7 +197,7 @@ impl Server {
             return Ok(callee);
         }
         let wanted = name.to_owned();
-        let found = self.work(context, Vec::new(), move |call| systems::find(call, &wanted)).await;
+        let found = self.work(context, Answers::default(), move |call| systems::find(call, &wanted)).await;
         let found = found.map_err(|refusal| resources::failed(&refusal))?;
         found.map(Callee::Brought).ok_or_else(|| ErrorData::invalid_params(format!("no tool is named {name:?}"), None))
     }
@@ -206,9 +207,9 @@ impl Server {
         callee: Callee,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
-        agreed: Vec<String>,
+        answers: Answers,
     ) -> Result<ToolResult, Refusal> {
-        self.work(context, agreed, move |call| match callee {
+        self.work(context, answers, move |call| match callee {
             Callee::Own(spec) => spec.call(call, arguments),
             Callee::Composed(name) => composed::call(call, &name, arguments),
             Callee::Brought(tool) => (tool.run)(call, arguments),
@@ -307,7 +308,7 @@ impl ServerHandler for Server {
             }
             false => self.session(),
         };
-        let listed = self.work(&context, Vec::new(), move |call| offer::tools(call, &session, &options)).await;
+        let listed = self.work(&context, Answers::default(), move |call| offer::tools(call, &session, &options)).await;
         listed.map_err(|refusal| resources::failed(&refusal))
     }
 
@@ -319,16 +320,23 @@ impl ServerHandler for Server {
         let callee = self.callee(&request.name, &context).await?;
         let arguments = request.arguments.unwrap_or_default();
         self.progress(&callee, &context, 0.0).await;
-        let mut agreed = consent::agreed_before(request.request_state.as_deref());
-        let mut outcome = self.call(callee.clone(), arguments.clone(), &context, agreed.clone()).await;
-        for _ in 0..QUESTIONS {
-            let Err(Refusal { question: Some(question), .. }) = &outcome else { break };
-            match consent::ask(question, &agreed, &context, request.input_responses.as_ref()).await {
-                Consent::Given => agreed.push(question.key.clone()),
+        let mut answers = Answers::before(request.request_state.as_deref());
+        let mut outcome = self.call(callee.clone(), arguments.clone(), &context, answers.clone()).await;
+        let mut confirmed = 0;
+        while let Err(Refusal { question: Some(question), .. }) = &outcome {
+            // A tool that offers choices bounds its questions itself.
+            confirmed += usize::from(question.choices.is_empty());
+            if confirmed > QUESTIONS {
+                break;
+            }
+            answers.agreed.extend(question.progress.iter().cloned());
+            match consent::ask(question, &answers.agreed, &context, request.input_responses.as_ref()).await {
+                Consent::Given => answers.add(question, None),
+                Consent::Answered(answer) => answers.add(question, Some(answer)),
                 Consent::Asked(first) => return Ok((*first).into()),
                 Consent::Missing => break,
             }
-            outcome = self.call(callee.clone(), arguments.clone(), &context, agreed.clone()).await;
+            outcome = self.call(callee.clone(), arguments.clone(), &context, answers.clone()).await;
         }
         self.progress(&callee, &context, 1.0).await;
         match outcome {

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use skill::{SkillName, failure::Hint};
 use skill_manage::{Report, Status};
 
+use crate::consent::Answer;
+
 /// Definition of one tool.
 pub(crate) struct Spec {
     pub name: &'static str,
@@ -62,8 +64,10 @@ pub(crate) struct Call<'a> {
     pub agent: &'a str,
     /// Catalogue of available skills, kept up to date.
     pub live: &'a CatalogueCache,
-    /// Keys of the questions that a person accepted for this call.
+    /// Keys of the questions that a person answered for this call, and the progress that the questions noted.
     pub agreed: &'a [String],
+    /// Choice of the person at the client, for the question that was asked last.
+    pub answer: Option<&'a Answer>,
     /// Set once the client no longer waits for the answer.
     pub cancelled: &'a AtomicBool,
     /// Run id of the connection, `None` in the stateless protocol.

@@ -2,11 +2,13 @@
 
 pub(crate) mod change;
 mod codegen;
+mod deciding;
 mod history;
 mod marketplace;
 mod names;
 mod outcome;
 mod review;
+mod review_question;
 pub(crate) mod skills;
 
 use agent::{

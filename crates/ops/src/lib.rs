@@ -6,6 +6,7 @@
 //! document, or a [`Refusal`], which the host displays.
 
 mod catalogue;
+mod decide;
 mod enable;
 mod inbox;
 mod install;
@@ -23,6 +24,7 @@ mod visible;
 mod workspace;
 
 pub use catalogue::{builtin, skill_name};
+pub use decide::{Decision, InboxItem, ShownItem};
 pub use inbox::{Inbox, InboxSkill, REASONS};
 pub use install::{InstallCallbacks, document_of, whole_document};
 pub use record::Recorded;

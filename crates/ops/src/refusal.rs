@@ -30,6 +30,10 @@ pub struct Question {
     pub text: String,
     /// Hash of the text and of everything that the answer applies to. Any difference requires a new answer.
     pub key: String,
+    /// Answers to choose from. Empty if the person can only agree.
+    pub choices: Vec<&'static str>,
+    /// Words without spaces to remember until the end of the call, for what was done before this question.
+    pub progress: Vec<String>,
 }
 
 impl Question {
@@ -38,7 +42,7 @@ impl Question {
     pub fn new(text: impl Into<String>, about: &Value) -> Self {
         let text = text.into();
         let key = Digest::of_bytes(json!([text, about]).to_string().as_bytes()).hex();
-        Self { text, key }
+        Self { text, key, choices: Vec::new(), progress: Vec::new() }
     }
 }
 

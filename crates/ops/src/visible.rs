@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-/// Escapes control characters and invisible characters in a line, except tabs.
+/// Escapes control characters, separators of lines and invisible characters in a line, except tabs.
 #[must_use]
 pub fn visible(line: &str) -> String {
-    let hidden = |c: char| (c.is_control() && c != '\t') || scan::characters::is_invisible(c);
+    let breaks = |c: char| (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}');
+    let hidden = |c: char| breaks(c) || scan::characters::is_invisible(c);
     let mut shown = String::with_capacity(line.len());
     line.chars().for_each(|c| push_shown(&mut shown, c, hidden(c)));
     shown
@@ -26,6 +27,6 @@ mod tests {
 
     #[test]
     fn hidden_characters_become_visible() {
-        assert_eq!(visible("a\u{202e}b\tc\u{1b}"), "a\\u{202e}b\tc\\u{1b}");
+        assert_eq!(visible("a\u{202e}b\tc\u{1b}\u{2028}d"), "a\\u{202e}b\tc\\u{1b}\\u{2028}d");
     }
 }

@@ -21,7 +21,7 @@ const ID_DIGITS: usize = 8;
 const NAME_BYTES: usize = 100;
 
 /// Person who makes decisions. Operations reserved for people take one by reference. Its fields are private, and it can
-/// be created only with a terminal or a token.
+/// be created only with a terminal, a token, or an answer to a question of the MCP server that the user trusts.
 ///
 /// ```compile_fail
 /// let actor = library::Actor::new(library::ActorKind::Person, "ann");
@@ -30,7 +30,16 @@ const NAME_BYTES: usize = 100;
 #[derive(Debug)]
 pub struct Reviewer {
     actor: Actor,
-    at_terminal: bool,
+    proof: Proof,
+}
+
+/// Evidence that a person acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    Terminal,
+    Token,
+    /// Answer to a question that an MCP client showed.
+    Elicitation,
 }
 
 /// Reason why a caller is not accepted as a person.
@@ -119,7 +128,7 @@ impl Reviewer {
     /// [`ReviewerError::NoTerminal`] if one of the two is not a terminal.
     pub fn at_terminal(id: &str) -> Result<Self, ReviewerError> {
         match std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            true => Ok(Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }),
+            true => Ok(Self { actor: Actor::new(ActorKind::Person, id), proof: Proof::Terminal }),
             false => Err(ReviewerError::NoTerminal),
         }
     }
@@ -138,7 +147,18 @@ impl Reviewer {
         });
         let stored = found.ok_or(ReviewerError::UnknownToken)?;
         check_expiry(&stored, now)?;
-        Ok(Self { actor: Actor::new(ActorKind::Person, stored.name), at_terminal: false })
+        Ok(Self { actor: Actor::new(ActorKind::Person, stored.name), proof: Proof::Token })
+    }
+
+    /// Identifies the user who answered a question of the MCP server. The history names the client that showed the
+    /// question.
+    ///
+    /// `ops` calls this for an answer of the client itself, if the user's configuration trusts such answers; nothing
+    /// else may.
+    #[must_use]
+    pub fn by_elicitation(user: &str, client: &str) -> Self {
+        let actor = Actor::new(ActorKind::Person, format!("{user} over MCP, asked by {client}"));
+        Self { actor, proof: Proof::Elicitation }
     }
 
     /// Returns the actor, which is always a person.
@@ -158,7 +178,7 @@ impl Reviewer {
         now: Timestamp,
         expires: Option<Timestamp>,
     ) -> Result<NewToken, ReviewerError> {
-        if !self.at_terminal {
+        if self.proof != Proof::Terminal {
             return Err(ReviewerError::TokenNeedsTerminal);
         }
         issue(home, name, now, expires)
@@ -178,7 +198,7 @@ impl Reviewer {
     /// Returns a person for the tests of this crate, which have no terminal.
     #[cfg(test)]
     pub(crate) fn for_test(id: &str) -> Self {
-        Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }
+        Self { actor: Actor::new(ActorKind::Person, id), proof: Proof::Terminal }
     }
 }
 
@@ -296,8 +316,10 @@ mod tests {
         let (_temp, home) = home();
         let NewToken { token, stored } = issue(&home, "ann", time(), None).unwrap();
         let by_token = Reviewer::with_token(&home, &token, time()).unwrap();
-        let made = by_token.new_token(&home, "eve", time(), None);
-        assert!(matches!(made, Err(ReviewerError::TokenNeedsTerminal)));
+        for reviewer in [&by_token, &Reviewer::by_elicitation("ann", "a client")] {
+            let made = reviewer.new_token(&home, "eve", time(), None);
+            assert!(matches!(made, Err(ReviewerError::TokenNeedsTerminal)));
+        }
         assert!(!is_valid_at(&StoredReviewer { expires: Some("never".to_owned()), ..stored }, time()));
         for name in ["", "  ", "a\nb", &"x".repeat(101)] {
             assert!(matches!(issue(&home, name, time(), None), Err(ReviewerError::Name(_))), "{name:?}");

@@ -1,4 +1,4 @@
-//! Read access to proposals for agents. Decisions about them are reserved for people.
+//! Read access to proposals for agents. Decisions about them are reserved for people, also over MCP ([`deciding`]).
 
 use ops::Refusal;
 use rmcp::model::JsonObject;
@@ -10,7 +10,7 @@ use skill_manage::{
     review::{self, ProposalRef, ProposalRefError},
 };
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, deciding, read, text};
 
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",
@@ -19,13 +19,14 @@ pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
                   People decide with `skillhub review`.",
     input: || {
         let all = json!({"type": "boolean", "description": "Include decided changes"});
-        arguments(json!({"name": text("Only changes of this skill"), "all": all}), &[])
+        let decide = json!({"type": "boolean", "description": "Ask the person at the client to decide, one by one"});
+        arguments(json!({"name": text("Only changes of this skill"), "all": all, "decide": decide}), &[])
     },
     output: || {
         let list = json!({"type": "array", "items": {"type": "object"}});
-        json!({"proposals": list, "skills": list})
+        json!({"proposals": list, "skills": list, "decided": list, "failed": list, "left": {"type": "integer"}})
     },
-    effect: Effect::Reads,
+    effect: Effect::Changes,
     run: list,
 };
 
@@ -58,18 +59,23 @@ struct ListArguments {
     name: Option<String>,
     #[serde(default)]
     all: bool,
+    #[serde(default)]
+    decide: bool,
 }
 
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
-    let ListArguments { name, all } = read(arguments)?;
+    let ListArguments { name, all, decide } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
     let (settings, mut inbox) = (call.place.settings()?, call.place.inbox()?);
     let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && call.sees(&settings, skill);
-    if all {
+    if all && !decide {
         inbox.proposals = review::list(&inbox.libraries, true, None)?;
     }
     inbox.proposals.retain(|entry| entry.skill().is_none_or(is_seen));
     inbox.skills.retain(|(_, skill)| is_seen(skill));
+    if decide {
+        return deciding::decide(call, inbox);
+    }
     Ok(inbox.document(&inbox.read_skills(call.now)?, call.now).into())
 }
 

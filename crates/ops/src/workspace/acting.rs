@@ -26,6 +26,10 @@ pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
 const PROOF_HINT: &str = "run the command at a terminal, or set SKILLHUB_REVIEWER_TOKEN to a token that a person \
                           created with `skillhub reviewer new`";
 
+/// Hint for a client that asks for decisions while they are not enabled over MCP.
+const ELICITATION_HINT: &str = "ask a person to run `skillhub review` in a terminal; a person who trusts this client \
+                                can also write `elicitation = true` below `[review]` in config.toml of the skillhub home";
+
 impl Workspace {
     /// Returns the change-management context for `skill_manage`.
     pub fn manage<'a>(&self, elsewhere: &'a FindElsewhere<'a>) -> Result<skill_manage::Context<'a>, Refusal> {
@@ -82,6 +86,28 @@ impl Workspace {
             return Err(Refusal::new(FailureKind::Refused, "policy_denied", message).hint("leave --actor out"));
         }
         prove(&self.actor.id, &self.home, self.now, &self.setup, &missing)
+    }
+
+    /// Checks that the user's configuration lets answers over MCP count as decisions of a person.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check_elicitation(&self) -> Result<(), Refusal> {
+        if self.config.review.elicitation {
+            return Ok(());
+        }
+        let message = "a person decides on changes in a terminal only: decisions over MCP are not enabled";
+        Err(Refusal::new(FailureKind::Refused, "policy_denied", message).hint(ELICITATION_HINT))
+    }
+
+    /// Returns the person who answered a question of the MCP server, for exactly this answer. `client` is the client
+    /// that showed the question.
+    ///
+    /// # Errors
+    /// The same as [`Workspace::check_elicitation`].
+    pub fn elicited_reviewer(&self, client: &str) -> Result<Reviewer, Refusal> {
+        self.check_elicitation()?;
+        Ok(Reviewer::by_elicitation(&self.setup.user, client))
     }
 
     /// Returns the configured settings for trials of revisions.
