@@ -108,7 +108,8 @@ fn add_mixed(source: &Source<'_>, index: usize, word: &str, finder: &mut Finder)
     let code = format!("U+{:04X}", u32::from(letter));
     let start = source.line(index).find(word).unwrap_or(0) + source.line_start(index);
     let excerpt = excerpt_at(source, start..start + word.len());
-    let message = format!("{}: “{letter}” in “{word}” is {script} ({code}) and looks like “{latin}”", rule.message);
+    let message =
+        format!("{}: “{letter}” in “{word}” is {script} ({code}) and imitates the Latin “{latin}”", rule.message);
     if let Some(signal) = finder.add_told(rule, rule.evidence, source, index, &excerpt.text, message) {
         signal.excerpt = excerpt;
         signal.remedy = format!("replace “{letter}” ({code}) by the Latin letter “{latin}”").into();

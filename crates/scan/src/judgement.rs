@@ -35,9 +35,6 @@ impl Why {
     }
 }
 
-/// Reason for raised evidence.
-const ADDS_UP: &str = "different signs in one file add up";
-
 /// Conditions under which a weak match needs no change, for concepts in prose and for other rules.
 const WORDS_ARE_HARMLESS: &str = "the quoted words mean something else here";
 const IS_EXPECTED: &str = "SKILL.md tells the user about it";
@@ -73,7 +70,8 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
         let Some(others) = crowd else { return signal.finding_alone() };
         let others = others.iter().filter(|(rule, _)| **rule != signal.rule.id).take(NAMED);
         signal.related.extend(others.map(|(_, other)| other.clone()));
-        signal.finding(raised, Some(ADDS_UP.into()))
+        let why = format!("different signs in one file add up; alone it would be {}", signal.evidence.severity());
+        signal.finding(raised, Some(why.into()))
     };
     signals.into_iter().map(judged).collect()
 }

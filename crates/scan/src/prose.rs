@@ -33,7 +33,7 @@ use crate::{
     Evidence, Rule,
     characters::is_wide,
     engine::SearchError,
-    finder::{Finder, excerpt_at},
+    finder::{Finder, excerpt_at, related_at},
     judgement::Why,
     role, rules,
     source::Source,
@@ -79,12 +79,17 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         }
         let line = source.line_at(said.at);
         let (message, remedy) = said.rule.explained(&said.sense);
-        let message = format!("{message} ({})", said.words);
-        let excerpt = excerpt_at(source, said.at..said.end.max(said.at));
+        let possibly = if evidence < Evidence::Strong { "possibly " } else { "" };
+        let message = format!("{possibly}{message} ({})", said.words);
+        let is_near = source.passage(line).contains(&said.last) && said.last.saturating_sub(said.at) <= MARKED;
+        let end = if is_near { said.last + word_at(source, said.last).len() } else { said.at };
+        let excerpt = excerpt_at(source, said.at..end.max(said.at));
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
             let more = (evidence > said.rule.evidence).then_some(MORE);
             signal.why = if evidence < said.rule.evidence { Some(LESS) } else { more };
             (signal.excerpt, signal.remedy) = (excerpt, remedy.into());
+            let other = || related_at("up to", source, source.line_at(said.last), said.last);
+            signal.related.extend(if is_near { None } else { other() });
         }
     }
     Ok(())
@@ -148,25 +153,26 @@ fn word_at<'s>(source: &'s Source<'_>, at: usize) -> &'s str {
     rest.get(..if is_wide { first } else { end }).unwrap_or("")
 }
 
+/// Maximum distance in bytes of words that are marked together in an excerpt.
+const MARKED: usize = 150;
+
 /// Maximum number of words that a message quotes.
 const QUOTED_WORDS: usize = 4;
 
-/// Quotes the first words that stand for the concepts of a sense. Returns them with the end of the last one as a byte
-/// offset.
+/// Quotes the first words that stand for the concepts of a sense. Returns them with the byte offset of the last word.
 fn quoted(terms: &[Term], concepts: Set, source: &Source<'_>) -> (String, usize) {
-    let (mut words, mut end, mut left) = (Vec::new(), 0, concepts);
+    let (mut words, mut last, mut left) = (Vec::new(), 0, concepts);
     for term in terms.iter().filter(|term| concepts & (1 << term.concept) != 0) {
-        let word = word_at(source, term.at);
         if left & (1 << term.concept) != 0 {
             left &= !(1 << term.concept);
-            end = end.max(term.at + word.len());
-            let quoted = format!("“{word}”");
+            last = last.max(term.at);
+            let quoted = format!("“{}”", word_at(source, term.at));
             if words.len() < QUOTED_WORDS && !words.contains(&quoted) {
                 words.push(quoted);
             }
         }
     }
-    (words.join(", "), end)
+    (words.join(", "), last)
 }
 
 fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
@@ -178,10 +184,8 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     let text = page.source(source);
     let mut judge = Judge::new(&text);
     judge.read_all(finder)?;
-    // Words that stand together on the page may be far apart in the file, so only the first is marked.
     for said in &mut judge.said {
-        said.at = page.origin(&text, source, said.at);
-        said.end = said.at;
+        (said.at, said.last) = (page.origin(&text, source, said.at), page.origin(&text, source, said.last));
     }
     Ok(judge.said)
 }
@@ -210,8 +214,8 @@ struct Said {
     /// Words of the text that stand for them, quoted.
     words: String,
     at: usize,
-    /// End of the last of these words, or of the sentence, as a byte offset.
-    end: usize,
+    /// Byte offset of the last of these words, or of the last word of the sentence.
+    last: usize,
 }
 
 /// Weak sense that counts fully if another one follows nearby.
@@ -379,9 +383,10 @@ impl<'a> Judge<'a> {
             let names: Vec<&str> =
                 lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
             let words = weigh::most(named(weighed, self.source));
-            let end = self.end_of_sentence(weighed.words, at);
+            let sentence = weighed.words.iter().find(|word| word.at == at).map(|word| word.sentence);
+            let last = weighed.words.iter().rfind(|word| Some(word.sentence) == sentence).map_or(at, |word| word.at);
             let sense = names.join(" ").into();
-            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, words, at, end });
+            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, words, at, last });
         }
     }
 
@@ -406,19 +411,12 @@ impl<'a> Judge<'a> {
             fired.push((sense.rule.id, sense.strength, low));
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
-            let (at, (words, end)) = (place_of(terms, sense), quoted(terms, sense.concepts(), self.source));
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text.into(), words, at, end });
+            let (at, (words, last)) = (place_of(terms, sense), quoted(terms, sense.concepts(), self.source));
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text.into(), words, at, last });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }
         }
-    }
-
-    /// Returns the end of the last word of the sentence that has a word at a byte offset.
-    fn end_of_sentence(&self, words: &[Word], at: usize) -> usize {
-        let sentence = words.iter().find(|word| word.at == at).map(|word| word.sentence);
-        let last = words.iter().rfind(|word| Some(word.sentence) == sentence).map_or(at, |word| word.at);
-        last + word_at(self.source, last).len()
     }
 
     /// Records a weak sense. If a weak sense of another rule is near, both get their rule's full evidence.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use skill::Bundle;
 
-use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, excerpt::brief, harm::harm_of, rule};
+use crate::{
+    Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, excerpt::brief, harm::harm_of, rule, rules,
+};
 
 /// Maximum length of an excerpt in characters. Longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 240;
@@ -85,10 +87,11 @@ impl Finding {
         brief(&self.excerpt, self.matched)
     }
 
-    /// Returns what the finding can mean for the user, as a clause. Categories of a user's own rules have none.
+    /// Returns what the finding can mean for the user, as a clause. There is none for a judge's opinion and for a
+    /// user's own categories.
     #[must_use]
     pub fn harm(&self) -> Option<&'static str> {
-        harm_of(&self.category)
+        if self.rule == rules::JUDGE.id { None } else { harm_of(&self.category) }
     }
 
     /// Formats the finding and its remedy as one clause.
