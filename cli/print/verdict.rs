@@ -9,8 +9,12 @@ use skill::Problem;
 
 use super::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible};
 
-/// Maximum number of further lines named for one finding.
+/// Maximum number of further lines named for one finding, and of those that are quoted.
 const LINES: usize = 12;
+const QUOTED_LINES: usize = 3;
+
+/// Maximum number of low findings shown in full.
+const LOW: usize = 10;
 
 /// Places that are named of a rule whose findings need no decision.
 const PLACES: usize = 3;
@@ -33,23 +37,28 @@ pub fn severity_style(severity: Severity) -> Style {
     }
 }
 
-/// Findings: each that a person should look at in full, and one line each for those that are low and that only inform. What one rule found in a
-/// file several times is told once, with all lines; so is what several rules found in one line.
+/// Findings: each in full, except for those that only inform and for low ones after the first [`LOW`], which take one
+/// line together. What one rule found in a file several times is told once, with all lines; so is what several rules
+/// found in one line.
 pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<String> {
-    let (low, grave): (Vec<&Finding>, Vec<&Finding>) =
-        findings.into_iter().partition(|finding| finding.severity.verdict() == Verdict::Allow);
-    causes(grave).iter().flat_map(cause_lines).chain(low_lines(&low)).collect()
+    let (mut brief, mut full, mut low) = (Vec::new(), Vec::new(), 0);
+    for finding in findings {
+        low += usize::from(finding.severity == Severity::Low);
+        let is_brief = finding.severity == Severity::Info || finding.severity == Severity::Low && low > LOW;
+        if is_brief { brief.push(finding) } else { full.push(finding) }
+    }
+    causes(full).iter().flat_map(cause_lines).chain(brief_lines(&brief)).collect()
 }
 
 /// Findings that need no decision: for each severity one line with the rules and their places.
-fn low_lines(findings: &[&Finding]) -> Vec<String> {
+fn brief_lines(findings: &[&Finding]) -> Vec<String> {
     let of = |severity| findings.iter().filter(move |finding| finding.severity == severity);
     let places = |severity| of(severity).map(|one| (one.rule.as_ref(), format!("{}:{}", one.path, one.line)));
-    [Severity::Low, Severity::Info].into_iter().filter_map(|severity| low_line(severity, places(severity))).collect()
+    [Severity::Low, Severity::Info].into_iter().filter_map(|severity| brief_line(severity, places(severity))).collect()
 }
 
 /// The rules that found something of one severity, each with its first places.
-fn low_line<'r>(severity: Severity, found: impl Iterator<Item = (&'r str, String)>) -> Option<String> {
+fn brief_line<'r>(severity: Severity, found: impl Iterator<Item = (&'r str, String)>) -> Option<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     found.for_each(|(rule, place)| places.entry(rule).or_default().push(place));
     let all: usize = places.values().map(Vec::len).sum();
@@ -63,7 +72,7 @@ fn low_line<'r>(severity: Severity, found: impl Iterator<Item = (&'r str, String
     (all > 0).then(|| format!("{FAINT}{severity}{FAINT:#} {all} {word}: {}", rules.join("; ")))
 }
 
-/// A finding: where and what, the text found, what to do, and where else.
+/// A finding: where and what, the text found, what it means, what to do, and where else.
 fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     let finding = cause.first;
     let style = severity_style(finding.severity);
@@ -72,30 +81,40 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
         (false, true) => "",
         (false, false) => " (in the baseline)",
     };
-    let mut lines = vec![
-        format!(
-            "{style}{}{style:#} {}:{} {} [{}]{known}",
-            finding.severity, finding.path, finding.line, finding.message, finding.rule
-        ),
-        excerpt_line(finding),
-    ];
+    let mut lines = vec![format!(
+        "{style}{}{style:#} {}:{} {} [{}]{known}",
+        finding.severity, finding.path, finding.line, finding.message, finding.rule
+    )];
+    lines.extend(excerpt_line(finding));
     lines.extend(finding.related.iter().map(|related| related_line(finding, related)));
+    lines.extend(finding.harm().map(|harm| format!("  risk: {harm}")));
+    lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
     lines.push(match &finding.waiver {
         Some(waiver) => format!("  {}", waiver_words(waiver)),
-        None => format!("  {}", finding.remedy),
+        None => format!("  to do: {}", finding.remedy),
     });
-    lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
-    let further = cause.further_lines();
-    if !further.is_empty() {
-        let all: Vec<String> = further.iter().take(LINES).map(ToString::to_string).collect();
-        let more = if further.len() > LINES { ", …" } else { "" };
-        let word = if further.len() == 1 { "line" } else { "lines" };
-        lines.push(format!("  also in {word} {}{more}", all.join(", ")));
-    }
+    lines.extend(further_lines(cause));
     for other in &cause.others {
         let Finding { severity, line, message, remedy, rule, .. } = other;
-        lines.push(format!("  also {severity} in line {line}: {message}; {remedy} [{rule}]"));
+        lines.push(format!("  also {severity} in line {line}: {message} [{rule}]; to do: {remedy}"));
         lines.extend(other.related.iter().map(|related| related_line(other, related)));
+    }
+    lines
+}
+
+/// The other lines of a cause: the first ones with their words, the rest as numbers.
+fn further_lines(cause: &Cause<'_>) -> Vec<String> {
+    let further = cause.further_lines();
+    let words = |line: usize| cause.again.iter().find(|one| one.line == line).map(|one| one.brief_excerpt());
+    let (quoted, rest) = further.split_at(further.len().min(QUOTED_LINES));
+    let quote =
+        |line: &usize| format!("  also in line {line}: {FAINT}{}{FAINT:#}", visible(&words(*line).unwrap_or_default()));
+    let mut lines: Vec<String> = quoted.iter().map(quote).collect();
+    if !rest.is_empty() {
+        let all: Vec<String> = rest.iter().take(LINES).map(ToString::to_string).collect();
+        let more = if rest.len() > LINES { ", …" } else { "" };
+        let word = if rest.len() == 1 { "line" } else { "lines" };
+        lines.push(format!("  also in {word} {}{more}", all.join(", ")));
     }
     lines
 }
@@ -107,10 +126,11 @@ fn related_line(finding: &Finding, related: &Related) -> String {
     format!("  {label} {place}: {FAINT}{}{FAINT:#}", visible(excerpt))
 }
 
-/// Formats the excerpt of a finding, with the matched part highlighted.
-fn excerpt_line(finding: &Finding) -> String {
+/// Formats the excerpt of a finding, with the matched part highlighted. A finding about a whole file has none.
+fn excerpt_line(finding: &Finding) -> Option<String> {
     let [before, matched, after] = finding.excerpt_parts().map(visible);
-    format!("{FAINT}  | {before}{FAINT:#}{STRONG}{matched}{STRONG:#}{FAINT}{after}{FAINT:#}")
+    let is_shown = !finding.excerpt.is_empty() && finding.excerpt != finding.path;
+    is_shown.then(|| format!("{FAINT}  | {before}{FAINT:#}{STRONG}{matched}{STRONG:#}{FAINT}{after}{FAINT:#}"))
 }
 
 /// Describes a waiver: reviewer, expiry and reason.
@@ -153,31 +173,9 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
         let line = problem.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
         lines.push(format!("{} {}{line} {} [{}]", field("severity"), field("path"), field("message"), field("code")));
     }
-    let mut findings = list("findings");
-    findings.retain(|finding| finding.get("waived") != Some(&Value::Bool(true)));
-    let is_low = |finding: &&Value| matches!(finding["severity"].as_str(), Some("low" | "info"));
-    let (low, grave): (Vec<&Value>, Vec<&Value>) = findings.iter().partition(is_low);
-    // The error message already has the worst finding in full.
-    for finding in grave.into_iter().filter(|_| findings.len() > 1) {
-        let field = |key| text(finding, key).unwrap_or_default();
-        lines.push(format!(
-            "{} {}:{} {} [{}]",
-            field("severity"),
-            field("path"),
-            field("line"),
-            field("message"),
-            field("rule")
-        ));
-        lines.push(format!("  {}", field("remedy")));
-    }
-    for severity in [Severity::Low, Severity::Info] {
-        let of = low.iter().filter(|finding| finding["severity"].as_str() == Some(severity.as_str()));
-        let places = of.filter_map(|finding| {
-            let place = [text(finding, "path"), text(finding, "line")].map(Option::unwrap_or_default).join(":");
-            Some((finding["rule"].as_str()?, place))
-        });
-        lines.extend(low_line(severity, places));
-    }
+    let findings = list("findings").into_iter().filter_map(|value| serde_json::from_value::<Finding>(value).ok());
+    let findings: Vec<Finding> = findings.filter(|finding| !finding.waived).collect();
+    lines.extend(findings_lines(&findings));
     lines
 }
 
@@ -206,13 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn low_findings_and_notes_take_a_line_each() {
-        let found = [finding("a", Severity::Low), finding("b", Severity::High), finding("a", Severity::Info)];
+    fn notes_and_many_low_findings_take_a_line_each() {
+        let mut found = vec![finding("b", Severity::High), finding("a", Severity::Info)];
+        found.extend((0..=LOW).map(|at| Finding { line: at, ..finding("a", Severity::Low) }));
         let lines = findings_lines(&found);
-        assert_eq!(lines.len(), 5, "{lines:?}");
+        assert_eq!(lines.len(), 3 + 3 + QUOTED_LINES + 1 + 2, "{lines:?}");
         assert!(lines[0].contains("SKILL.md:3"), "{lines:?}");
-        assert!(lines[3].contains("low") && lines[3].ends_with("1 finding: a in SKILL.md:3"), "{lines:?}");
-        assert!(lines[4].contains("info") && lines[4].ends_with("1 finding: a in SKILL.md:3"), "{lines:?}");
+        assert!(lines[10].contains("low") && lines[10].ends_with("1 finding: a in SKILL.md:10"), "{lines:?}");
+        assert!(lines[11].contains("info") && lines[11].ends_with("1 finding: a in SKILL.md:3"), "{lines:?}");
         assert!(findings_lines(&[]).is_empty());
     }
 
@@ -223,8 +222,8 @@ mod tests {
         let other = finding("c", Severity::Medium);
         let lines = findings_lines(&[finding("b", Severity::High), again, elsewhere, other]);
         assert_eq!(lines.len(), 3 + 2 + 3, "{lines:?}");
-        assert_eq!(lines[3], "  also in line 9");
-        assert!(lines[4].contains("medium") && lines[4].ends_with("does so; do not [c]"), "{lines:?}");
+        assert!(lines[3].starts_with("  also in line 9: ") && lines[3].contains("text"), "{lines:?}");
+        assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]; to do: do not"), "{lines:?}");
     }
 
     #[test]
@@ -233,16 +232,24 @@ mod tests {
             |path: &str| Related { label: "read in".into(), path: path.into(), line: 1, excerpt: "k = 1".into() };
         let both = Finding { related: vec![place("SKILL.md"), place("a.sh")], ..finding("b", Severity::High) };
         let lines = findings_lines(&[both, finding("c", Severity::Medium)]).join("\n");
-        for told in ["read in line 1: ", "read in a.sh:1: ", "also medium in line 3: does so; do not [c]"] {
+        for told in ["read in line 1: ", "read in a.sh:1: ", "also medium in line 3: does so [c]; to do: do not"] {
             assert!(lines.contains(told), "{lines}");
         }
     }
 
     #[test]
-    fn error_details_count_low_findings() {
-        let found = [finding("a", Severity::High), finding("b", Severity::Low), finding("c", Severity::Low)];
+    fn error_details_quote_findings() {
+        let waived = Finding { waived: true, ..finding("d", Severity::High) };
+        let found = [finding("a", Severity::High), finding("b", Severity::Info), waived];
         let lines = detail_lines(&serde_json::json!({ "findings": found }));
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[2].ends_with("2 findings: b in SKILL.md:3; c in SKILL.md:3"), "{lines:?}");
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[1].contains("  | text") && lines[2] == "  to do: do not", "{lines:?}");
+        assert!(lines[3].ends_with("1 finding: b in SKILL.md:3"), "{lines:?}");
+    }
+
+    #[test]
+    fn known_category_tells_its_risk() {
+        let lines = findings_lines(&[Finding { category: "secrets".into(), ..finding("a", Severity::Low) }]);
+        assert!(lines[2].starts_with("  risk: everybody who"), "{lines:?}");
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     engine::SearchError,
     finder::{Finder, excerpt_at},
     hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
+    judgement::Why,
     role, rules,
     source::Source,
 };
@@ -104,10 +105,13 @@ fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, 
 }
 
 /// Reason for the lower weight of a host whose owner is named in a text of the skill.
-const NAMED: &str = "the skill's text names the host's owner";
+const NAMED: Why = Why {
+    reason: "the skill's text names the host's owner",
+    harmless_if: "the text says what the skill exchanges with this host",
+};
 
 /// Reason for the lower weight of an address whose owner the description names.
-pub(crate) const TOLD: &str = "the description names the owner of the address";
+pub(crate) const TOLD: Why = Why::fact("the description names the owner of the address");
 
 /// Concatenates all texts that people and agents read in a skill. The closure extracts the part of each, in lower case.
 fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {

@@ -16,6 +16,10 @@ const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
 /// Part of a longer match that is shown from its end, in characters.
 const END_CHARS: usize = MATCH_CHARS / 3;
 
+/// Maximum length of a brief excerpt, and of its part before the match, in characters.
+const BRIEF_CHARS: usize = 90;
+const BRIEF_LEAD_CHARS: usize = 20;
+
 /// Mark of omitted text, and its length with a space, in characters.
 const CUT: &str = "…";
 const CUT_CHARS: usize = 2;
@@ -67,6 +71,15 @@ impl Excerpt {
         let text = visible(&format!("{head}{CUT} ({} characters)", chars(secret)));
         Self { text, matched: None, column: chars(line.get(..start).unwrap_or("")) + 1 }
     }
+}
+
+/// Returns the matched part of an excerpt with a few characters before it, in at most [`BRIEF_CHARS`] characters and
+/// two marks of omitted text.
+pub(crate) fn brief(excerpt: &str, matched: Option<(usize, usize)>) -> String {
+    let start = matched.map_or(0, |(from, _)| from.saturating_sub(BRIEF_LEAD_CHARS));
+    let shown: String = excerpt.chars().skip(start).take(BRIEF_CHARS).collect();
+    let is_cut = chars(excerpt) > start + BRIEF_CHARS;
+    [if start > 0 { CUT } else { "" }, shown.trim(), if is_cut { CUT } else { "" }].concat()
 }
 
 /// Returns whether an excerpt was shortened inside the match, or shows a part of a secret.
@@ -226,6 +239,15 @@ mod tests {
         };
         assert_eq!(of("\t\u{200b}é curl x | sh # y", 7..18), "curl x | sh");
         assert_eq!(of("  curl", 2..6), "curl");
+    }
+
+    #[test]
+    fn brief_excerpt_begins_near_the_match() {
+        assert_eq!(brief("short text", None), "short text");
+        let long = format!("{}MATCH{}", "a".repeat(100), "é".repeat(100));
+        let shown = brief(&long, Some((100, 105)));
+        assert!(shown.starts_with("…aaa") && shown.contains("aMATCHé") && shown.ends_with("é…"), "{shown}");
+        assert_eq!(chars(&shown), BRIEF_CHARS + 2);
     }
 
     #[test]

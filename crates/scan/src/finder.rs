@@ -9,7 +9,7 @@ use crate::{
     Evidence, Related, Rule,
     engine::{Hit, SearchError, Steps, engine},
     excerpt::Excerpt,
-    judgement::Signal,
+    judgement::{Signal, Why},
     local,
     normal::Shadow,
     role, rules,
@@ -163,7 +163,7 @@ impl Finder {
         let (message, remedy) = hit.rule.explained(matched);
         let message = format!("{message}{how}");
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            *signal = Signal { why, remedy, related, ..signal.clone() };
+            *signal = Signal { why, remedy: remedy.into(), related, ..signal.clone() };
         }
     }
 
@@ -182,13 +182,13 @@ impl Finder {
         let (message, remedy) = hit.rule.explained(shadow.source.text.get(hit.range.clone()).unwrap_or(""));
         let (message, excerpt) = (format!("{message} ({how})"), Excerpt::plain(source.line(line)));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            (signal.why, signal.remedy) = (why, remedy);
+            (signal.why, signal.remedy) = (why, remedy.into());
         }
     }
 
     /// Adds a match found only in a value of a configuration file or table. `known` is the reason for which an
     /// address counts as trusted, which caps the evidence.
-    pub fn add_value(&mut self, hit: &Hit, value: &str, known: Option<&'static str>, source: &Source<'_>, line: usize) {
+    pub fn add_value(&mut self, hit: &Hit, value: &str, known: Option<Why>, source: &Source<'_>, line: usize) {
         if self.places.contains(&(hit.rule.id, line)) {
             return;
         }
@@ -198,7 +198,7 @@ impl Finder {
         };
         let ((message, remedy), excerpt) = (hit.rule.explained(value), Excerpt::plain(source.line(line)));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.to_owned()) {
-            (signal.why, signal.remedy) = (why, remedy);
+            (signal.why, signal.remedy) = (why, remedy.into());
         }
     }
 
@@ -218,7 +218,7 @@ impl Finder {
             return None;
         }
         let (evidence, path) = (local::weighed(rule, evidence)?, path.to_owned());
-        let (remedy, related) = (rule.remedy, Vec::new());
+        let (remedy, related) = (rule.remedy.into(), Vec::new());
         self.signals.push(Signal {
             rule,
             evidence,
@@ -289,6 +289,6 @@ pub(crate) fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
 pub(crate) fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
-    let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy, Vec::new());
+    let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy.into(), Vec::new());
     Signal { rule, evidence: rule.evidence, path, line: 1, excerpt, message, remedy, related, why: None }
 }

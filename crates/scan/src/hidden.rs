@@ -25,12 +25,14 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
             (zero_width(&chars), &rules::UNICODE_ZERO_WIDTH),
             (stray(&chars), &rules::UNICODE_STRAY),
             (selectors(&chars), &rules::UNICODE_SELECTORS),
-            (mixed(&chars), &rules::UNICODE_LOOK_ALIKE),
         ] {
             if found {
                 let at = source.line_start(index) + line.find(may_hide).unwrap_or(0);
                 finder.add(rule, rule.evidence, source, index, &excerpt_at(source, at..at).text);
             }
+        }
+        if let Some(word) = mixed(&chars) {
+            add_mixed(source, index, &word, finder);
         }
     }
 }
@@ -83,13 +85,35 @@ fn selectors(chars: &[char]) -> bool {
     longest_run(chars, is_selector) >= 4
 }
 
-/// Detects a word of Latin letters mixed with look-alikes from another script.
-fn mixed(chars: &[char]) -> bool {
-    chars.split(|c| !c.is_alphabetic()).any(|word| {
+/// Returns the first word of Latin letters mixed with look-alikes from another script.
+fn mixed(chars: &[char]) -> Option<String> {
+    let is_mixed = |word: &&[char]| {
         let latin = word.iter().filter(|c| c.is_ascii_alphabetic()).count();
-        let alike = word.iter().filter(|c| latin_look_alike(**c).is_some() && !matches!(c, 'ı' | 'ɡ' | 'ɑ')).count();
+        let alike = word.iter().filter(|c| imitated(**c).is_some()).count();
         latin >= 2 && alike >= 1 && latin + alike == word.len()
-    })
+    };
+    chars.split(|c| !c.is_alphabetic()).find(is_mixed).map(|word| word.iter().collect())
+}
+
+/// Returns the Latin letter that a letter of another script looks like. Letters of Latin alphabets do not count.
+fn imitated(c: char) -> Option<char> {
+    latin_look_alike(c).filter(|_| !matches!(c, 'ı' | 'ɡ' | 'ɑ'))
+}
+
+/// Adds a finding that names the first look-alike letter of a word and the letter that belongs there.
+fn add_mixed(source: &Source<'_>, index: usize, word: &str, finder: &mut Finder) {
+    let rule = &rules::UNICODE_LOOK_ALIKE;
+    let Some((letter, latin)) = word.chars().find_map(|c| Some((c, imitated(c)?))) else { return };
+    let script = if matches!(letter, '\u{370}'..='\u{3FF}') { "Greek" } else { "Cyrillic" };
+    let code = format!("U+{:04X}", u32::from(letter));
+    let start = source.line(index).find(word).unwrap_or(0) + source.line_start(index);
+    let excerpt = excerpt_at(source, start..start + word.len());
+    let message =
+        format!("{}: “{letter}” in “{word}” is {script} ({code}) and imitates the Latin “{latin}”", rule.message);
+    if let Some(signal) = finder.add_told(rule, rule.evidence, source, index, &excerpt.text, message) {
+        signal.excerpt = excerpt;
+        signal.remedy = format!("replace “{letter}” ({code}) by the Latin letter “{latin}”").into();
+    }
 }
 
 fn is_zero_width(c: char) -> bool {

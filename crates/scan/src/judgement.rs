@@ -3,12 +3,13 @@
 //! All verdicts derive from this module. Hard evidence blocks. Strong evidence warns, and is raised to hard if two
 //! different rules meet in one file. Weak evidence warns only if several different rules meet in one file.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
-use crate::{Evidence, Finding, Related, Rule, excerpt::Excerpt};
+use crate::{
+    Evidence, Finding, Related, Rule,
+    excerpt::{Excerpt, brief},
+    rules,
+};
 
 /// Number of different rules with weak evidence in one file that raises it to strong.
 const WEAK_TOGETHER: usize = 3;
@@ -16,8 +17,27 @@ const WEAK_TOGETHER: usize = 3;
 /// Number of different rules with strong evidence in one file that raises it to hard.
 const STRONG_TOGETHER: usize = 2;
 
-/// Maximum number of other rules named in the reason for a raised weight.
+/// Maximum number of other findings shown with one whose weight they raise.
 const NAMED: usize = 3;
+
+/// Reason for evidence other than the rule's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Why {
+    pub reason: &'static str,
+    /// Condition, as a clause after `if`, under which the author has nothing to change.
+    pub harmless_if: &'static str,
+}
+
+impl Why {
+    /// Creates a reason that is itself the condition.
+    pub const fn fact(reason: &'static str) -> Self {
+        Self { reason, harmless_if: reason }
+    }
+}
+
+/// Conditions under which a weak match needs no change, for concepts in prose and for other rules.
+const WORDS_ARE_HARMLESS: &str = "the quoted words mean something else here";
+const IS_EXPECTED: &str = "SKILL.md tells the user about it";
 
 /// Observation of a detector in one place.
 #[derive(Debug, Clone)]
@@ -31,58 +51,74 @@ pub(crate) struct Signal {
     pub line: usize,
     pub excerpt: Excerpt,
     pub message: String,
-    pub remedy: &'static str,
+    pub remedy: Cow<'static, str>,
     pub related: Vec<Related>,
-    /// Reason for lower evidence in this place, if known.
-    pub why: Option<&'static str>,
+    /// Reason for other evidence in this place, if known.
+    pub why: Option<Why>,
 }
 
 /// Converts all signals of a skill to findings.
 pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
     let weak = crowded(&signals, Evidence::Weak, WEAK_TOGETHER);
     let strong = crowded(&signals, Evidence::Strong, STRONG_TOGETHER);
-    let judged = |signal: Signal| {
+    let judged = |mut signal: Signal| {
         let (crowd, raised) = match signal.own_evidence() {
             Some(Evidence::Weak) => (weak.get(&signal.path), Evidence::Strong),
             Some(Evidence::Strong) => (strong.get(&signal.path), Evidence::Hard),
             _ => (None, signal.evidence),
         };
-        match crowd {
-            Some(rules) => {
-                let why = joined_by(&signal, rules);
-                signal.finding(raised, Some(why.into()))
-            }
-            None => {
-                let (evidence, why) = (signal.evidence, signal.why);
-                signal.finding(evidence, why.map(Cow::Borrowed))
-            }
-        }
+        let Some(others) = crowd else { return signal.finding_alone() };
+        let others = others.iter().filter(|(rule, _)| **rule != signal.rule.id).take(NAMED);
+        signal.related.extend(others.map(|(_, other)| other.clone()));
+        let why = format!("different signs in one file add up; alone it would be {}", signal.evidence.severity());
+        signal.finding(raised, Some(why.into()))
     };
     signals.into_iter().map(judged).collect()
 }
 
-/// Returns the reason for a raised weight, which names other rules that fired in the file.
-fn joined_by(signal: &Signal, rules: &BTreeSet<&'static str>) -> String {
-    let others: Vec<&str> = rules.iter().copied().filter(|rule| *rule != signal.rule.id).take(NAMED).collect();
-    let more = if rules.len() > NAMED + 1 { " and more" } else { "" };
-    format!("{}{more} also matched in this file, and such matches add up", others.join(", "))
-}
+/// First match of each rule in a file, as the place shown with findings of the other rules.
+type Crowd = BTreeMap<&'static str, Related>;
 
 /// Returns the files in which at least `together` different rules fired with the given evidence, with those rules.
-fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeMap<String, BTreeSet<&'static str>> {
-    let mut rules: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
+fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeMap<String, Crowd> {
+    let mut crowds: BTreeMap<String, Crowd> = BTreeMap::new();
     let counts = |signal: &&Signal| signal.own_evidence() == Some(evidence) && signal.rule.senses.is_empty();
     for signal in signals.iter().filter(counts) {
-        rules.entry(&signal.path).or_default().insert(signal.rule.id);
+        let crowd = crowds.entry(signal.path.clone()).or_default();
+        crowd.entry(signal.rule.id).or_insert_with(|| signal.as_related());
     }
-    let crowds = rules.into_iter().filter(|(_, rules)| rules.len() >= together);
-    crowds.map(|(path, rules)| (path.to_owned(), rules)).collect()
+    crowds.retain(|_, crowd| crowd.len() >= together);
+    crowds
 }
 
 impl Signal {
     /// Returns the evidence if it is the rule's full evidence. Reduced signals do not add up.
     fn own_evidence(&self) -> Option<Evidence> {
         (self.evidence == self.rule.evidence).then_some(self.evidence)
+    }
+
+    /// Returns the place of the signal as one that another finding depends on.
+    fn as_related(&self) -> Related {
+        let label = format!("adds up with {} in", self.rule.id).into();
+        let excerpt = brief(&self.excerpt.text, self.excerpt.matched);
+        Related { label, path: self.path.clone(), line: self.line, excerpt }
+    }
+
+    /// Returns the finding with the signal's own weight. If it weighs little, its remedy says when nothing has to be
+    /// changed.
+    fn finding_alone(mut self) -> Finding {
+        let (evidence, why) = (self.evidence, self.why);
+        let is_of_weights = self.rule.id == rules::PROSE_WEIGHT.id;
+        let harmless_if = match why {
+            Some(why) if evidence < self.rule.evidence => Some(why.harmless_if),
+            None if evidence > Evidence::Weak && !is_of_weights => None,
+            _ if self.rule.senses.is_empty() && !is_of_weights => Some(IS_EXPECTED),
+            _ => Some(WORDS_ARE_HARMLESS),
+        };
+        if let Some(condition) = harmless_if.filter(|_| evidence < Evidence::Hard) {
+            self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
+        }
+        self.finding(evidence, why.map(|why| why.reason.into()))
     }
 
     fn finding(self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
@@ -97,7 +133,7 @@ impl Signal {
             matched: self.excerpt.matched,
             related: self.related,
             message: self.message.into(),
-            remedy: self.remedy.into(),
+            remedy: self.remedy,
             why,
             new: true,
             waived: false,

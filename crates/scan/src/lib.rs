@@ -24,6 +24,7 @@ mod evidence;
 mod excerpt;
 mod finder;
 mod followed;
+mod harm;
 mod hidden;
 mod hosts;
 mod judge;

@@ -31,8 +31,10 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use crate::{
     Evidence, Rule,
+    characters::is_wide,
     engine::SearchError,
-    finder::{Finder, excerpt_at},
+    finder::{Finder, excerpt_at, related_at},
+    judgement::Why,
     role, rules,
     source::Source,
 };
@@ -76,22 +78,34 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
             continue;
         }
         let line = source.line_at(said.at);
-        let message = format!("{} ({})", said.rule.message, said.sense);
-        let excerpt = excerpt_at(source, said.at..said.at).text;
-        if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt, message) {
+        let (message, remedy) = said.rule.explained(&said.sense);
+        let possibly = if evidence < Evidence::Strong { "possibly " } else { "" };
+        let message = format!("{possibly}{message} ({})", said.words);
+        let is_near = source.passage(line).contains(&said.last) && said.last.saturating_sub(said.at) <= MARKED;
+        let end = if is_near { said.last + word_at(source, said.last).len() } else { said.at };
+        let excerpt = excerpt_at(source, said.at..end.max(said.at));
+        if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
             let more = (evidence > said.rule.evidence).then_some(MORE);
             signal.why = if evidence < said.rule.evidence { Some(LESS) } else { more };
+            (signal.excerpt, signal.remedy) = (excerpt, remedy.into());
+            let other = || related_at("up to", source, source.line_at(said.last), said.last);
+            signal.related.extend(if is_near { None } else { other() });
         }
     }
     Ok(())
 }
 
 /// Reason for evidence below the rule's own.
-const LESS: &str = "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first";
+const LESS: Why = Why {
+    reason: "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first",
+    harmless_if: "the text forbids this, only describes it, or asks the user first",
+};
 
 /// Reason for evidence above the rule's own.
-const MORE: &str =
-    "its wording resembles an attack, and it instructs the reader or names a secret, an agent's file or a host";
+const MORE: Why = Why {
+    reason: "its wording resembles an attack, and it instructs the reader or names a secret, an agent's file or a host",
+    harmless_if: "the quoted words mean something else here",
+};
 
 /// Returns a rule that fires with its full evidence in a text found inside another one, such as decoded text.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
@@ -110,17 +124,11 @@ pub(crate) fn features(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<V
 
 /// Returns the features of a passage with readable names: its words as written, its concepts and its marks.
 fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
-    let word = |word: &Word| {
-        let rest = source.text.get(word.at..).unwrap_or("");
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '’');
-        let dot = usize::from(rest.starts_with('.'));
-        let end = rest.get(dot..).and_then(|rest| rest.find(|c| !is_part(c))).map_or(rest.len(), |end| dot + end);
-        match word.stem {
-            Stem::HOST => " HOST".to_owned(),
-            Stem::MAIL => " MAIL".to_owned(),
-            _ if word.wide => rest.chars().take(1).collect(),
-            _ => format!(" {}", rest.get(..end).unwrap_or("")),
-        }
+    let word = |word: &Word| match word.stem {
+        Stem::HOST => " HOST".to_owned(),
+        Stem::MAIL => " MAIL".to_owned(),
+        _ if word.wide => source.text.get(word.at..).unwrap_or("").chars().take(1).collect(),
+        _ => format!(" {}", word_at(source, word.at)),
     };
     let mut all = Vec::new();
     weighed.features(&mut |feature| {
@@ -135,6 +143,38 @@ fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
     all
 }
 
+/// Returns the word at a byte offset as written. In a script without spaces it is one character.
+fn word_at<'s>(source: &'s Source<'_>, at: usize) -> &'s str {
+    let rest = source.text.get(at..).unwrap_or("");
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '’');
+    let first = rest.chars().next().map_or(0, char::len_utf8);
+    let end = rest.get(first..).and_then(|rest| rest.find(|c| !is_part(c))).map_or(rest.len(), |end| first + end);
+    let is_wide = rest.chars().next().is_some_and(is_wide);
+    rest.get(..if is_wide { first } else { end }).unwrap_or("")
+}
+
+/// Maximum distance in bytes of words that are marked together in an excerpt.
+const MARKED: usize = 150;
+
+/// Maximum number of words that a message quotes.
+const QUOTED_WORDS: usize = 4;
+
+/// Quotes the first words that stand for the concepts of a sense. Returns them with the byte offset of the last word.
+fn quoted(terms: &[Term], concepts: Set, source: &Source<'_>) -> (String, usize) {
+    let (mut words, mut last, mut left) = (Vec::new(), 0, concepts);
+    for term in terms.iter().filter(|term| concepts & (1 << term.concept) != 0) {
+        if left & (1 << term.concept) != 0 {
+            left &= !(1 << term.concept);
+            last = last.max(term.at);
+            let quoted = format!("“{}”", word_at(source, term.at));
+            if words.len() < QUOTED_WORDS && !words.contains(&quoted) {
+                words.push(quoted);
+            }
+        }
+    }
+    (words.join(", "), last)
+}
+
 fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
     let Some(page) = page_of(source) else {
         let mut judge = Judge::new(source);
@@ -144,7 +184,9 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     let text = page.source(source);
     let mut judge = Judge::new(&text);
     judge.read_all(finder)?;
-    judge.said.iter_mut().for_each(|said| said.at = page.origin(&text, source, said.at));
+    for said in &mut judge.said {
+        (said.at, said.last) = (page.origin(&text, source, said.at), page.origin(&text, source, said.last));
+    }
     Ok(judge.said)
 }
 
@@ -167,9 +209,13 @@ static SENSES: LazyLock<Senses> = LazyLock::new(|| {
 struct Said {
     rule: &'static Rule,
     evidence: Evidence,
-    /// Concepts that met, or the words with the most weight, in readable form.
+    /// Names of the concepts that met.
     sense: Cow<'static, str>,
+    /// Words of the text that stand for them, quoted.
+    words: String,
     at: usize,
+    /// Byte offset of the last of these words, or of the last word of the sentence.
+    last: usize,
 }
 
 /// Weak sense that counts fully if another one follows nearby.
@@ -334,8 +380,13 @@ impl<'a> Judge<'a> {
             said.evidence = evidence;
         }
         if !is_explained {
-            let sense = weigh::most(named(weighed, self.source)).into();
-            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, at });
+            let names: Vec<&str> =
+                lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
+            let words = weigh::most(named(weighed, self.source));
+            let sentence = weighed.words.iter().find(|word| word.at == at).map(|word| word.sentence);
+            let last = weighed.words.iter().rfind(|word| Some(word.sentence) == sentence).map_or(at, |word| word.at);
+            let sense = names.join(" ").into();
+            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, words, at, last });
         }
     }
 
@@ -360,8 +411,8 @@ impl<'a> Judge<'a> {
             fired.push((sense.rule.id, sense.strength, low));
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
-            let at = place_of(terms, sense);
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense.shown(), at });
+            let (at, (words, last)) = (place_of(terms, sense), quoted(terms, sense.concepts(), self.source));
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text.into(), words, at, last });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

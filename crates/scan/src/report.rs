@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use skill::Bundle;
 
-use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, rule};
+use crate::{
+    Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, excerpt::brief, harm::harm_of, rule, rules,
+};
 
 /// Maximum length of an excerpt in characters. Longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 240;
@@ -77,6 +79,19 @@ impl Finding {
         let (before, rest) = self.excerpt.split_at(from);
         let (matched, after) = rest.split_at(to.max(from) - from);
         [before, matched, after]
+    }
+
+    /// Returns the matched part of the excerpt with a few words around it, at most 92 characters.
+    #[must_use]
+    pub fn brief_excerpt(&self) -> String {
+        brief(&self.excerpt, self.matched)
+    }
+
+    /// Returns what the finding can mean for the user, as a clause. There is none for a judge's opinion and for a
+    /// user's own categories.
+    #[must_use]
+    pub fn harm(&self) -> Option<&'static str> {
+        if self.rule == rules::JUDGE.id { None } else { harm_of(&self.category) }
     }
 
     /// Formats the finding and its remedy as one clause.

@@ -8,7 +8,7 @@ mod words;
 
 use skill::SkillPath;
 
-use crate::{Evidence, Role, Rule, Scope, source::Source};
+use crate::{Evidence, Role, Rule, Scope, judgement::Why, source::Source};
 
 use sample::{is_attack_lesson, is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_illustration, is_taught, may_teach};
@@ -29,14 +29,14 @@ pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: us
 }
 
 /// Returns the evidence of a match, and the reason if it is lower than the rule's.
-pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> (Evidence, Option<&'static str>) {
+pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> (Evidence, Option<Why>) {
     if is_searched(rule, source, line) {
         return (rule.evidence.min(Evidence::Weak), Some(SEARCHED));
     }
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let why = match is_here {
         false => Some(outside(rule.scope)),
-        true if source.is_test_data && is_about_instructions(rule) => Some("it is test data of the skill"),
+        true if source.is_test_data && is_about_instructions(rule) => Some(Why::fact("it is test data of the skill")),
         true => talk(rule, source, line, offset),
     };
     (if why.is_none() { rule.evidence } else { rule.elsewhere() }, why)
@@ -50,22 +50,25 @@ fn is_searched(rule: &Rule, source: &Source<'_>, line: usize) -> bool {
 }
 
 /// Returns the reason for a match outside its rule's scope.
-fn outside(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Any => "it is outside the rule's scope",
-        Scope::Script => "it is not in a script",
-        Scope::Code => "it is in prose, not in a script or a code block",
-        Scope::Machine => "it is in prose, which no program reads",
-        Scope::Prose => "it is in a script, which does not instruct an agent",
-    }
+fn outside(scope: Scope) -> Why {
+    let (reason, harmless_if) = match scope {
+        Scope::Any => ("it is outside the rule's scope", "it is only mentioned"),
+        Scope::Script => ("it is not in a script", "it is only shown and nobody is told to run it"),
+        Scope::Code => ("it is in prose, not in a script or a code block", "the text tells nobody to run it"),
+        Scope::Machine => ("it is in prose, which no program reads", "the text tells nobody to use it"),
+        Scope::Prose => ("it is in a script, which does not instruct an agent", "the script only handles this text"),
+    };
+    Why { reason, harmless_if }
 }
 
-const SEARCHED: &str = "it is a pattern that a search tool looks for";
-const SHOWN: &str = "it is shown as an example";
-pub(crate) const LESSON: &str = "the surrounding text describes attacks";
-const FORBIDDEN: &str = "its sentence forbids it or warns against it";
-const QUOTED: &str = "it is quoted";
-const TESTED: &str = "it is part of a text or list of security tests";
+const SEARCHED: Why = Why::fact("it is a pattern that a search tool looks for");
+const SHOWN: Why =
+    Why { reason: "it is shown as an example", harmless_if: "it is only an example and nobody is told to use it" };
+pub(crate) const LESSON: Why =
+    Why { reason: "the surrounding text describes attacks", harmless_if: "the text only describes the attack" };
+const FORBIDDEN: Why = Why::fact("its sentence forbids it or warns against it");
+const QUOTED: Why = Why { reason: "it is quoted", harmless_if: "the text only quotes it" };
+const TESTED: Why = Why::fact("it is part of a text or list of security tests");
 
 /// Returns whether a rule is about instructions to an agent. Test data never instructs an agent.
 fn is_about_instructions(rule: &Rule) -> bool {
@@ -86,7 +89,7 @@ pub(crate) fn evidence_in(rule: &Rule, source: &Source<'_>, line: usize) -> Evid
 
 /// Returns the reason for which a text only mentions the match, or a file of any kind lists it as test input. Scripts
 /// are considered for the latter only.
-fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
+fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<Why> {
     let role = rule.role;
     if role == Role::Test && is_listed(source, line) {
         return Some(TESTED);

@@ -7,6 +7,7 @@ use crate::{
     Evidence, Rule,
     conditions::hosts::from_known_host,
     hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_users_hook, is_within, trust_of},
+    judgement::Why,
     local::is_own_host,
     rules,
 };
@@ -28,17 +29,24 @@ pub(super) struct Judgement<'f> {
 
 impl Judgement<'_> {
     /// Returns the reason for weaker evidence than the rule's own, if it is weaker.
-    pub fn less(&self) -> Option<&'static str> {
+    pub fn less(&self) -> Option<Why> {
         if self.evidence >= self.rule.evidence {
             return None;
         }
-        Some(if self.rule.id == rules::FLOW_DOWNLOAD_RUN.id {
-            "it is built from a repository on a well-known forge"
+        let (reason, harmless_if) = if self.rule.id == rules::FLOW_DOWNLOAD_RUN.id {
+            ("it is built from a repository on a well-known forge", "you trust this repository and name it in SKILL.md")
         } else if self.rule.id == rules::FLOW_KEY_TO_STRANGER.id {
-            "the skill names the host, the host is unknown, or the key only authenticates there"
+            (
+                "the skill names the host, the host is unknown, or the key only authenticates there",
+                "the key was issued by this host",
+            )
         } else {
-            "the skill declares this write, or another rule checks its content"
-        })
+            (
+                "the skill declares this write, or another rule checks its content",
+                "SKILL.md tells the user what is written",
+            )
+        };
+        Some(Why { reason, harmless_if })
     }
 }
 

@@ -6,8 +6,6 @@
 //!
 //! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
-use std::borrow::Cow;
-
 use super::lexicon::{self, Concept, Set};
 use crate::Rule;
 
@@ -104,16 +102,6 @@ impl Sense {
         holds(all, self.needs)
             && all.0 & self.absent == 0
             && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
-    }
-
-    /// Formats the concepts for people.
-    pub fn shown(&self) -> Cow<'static, str> {
-        let words = self.text.split_whitespace().filter(|word| *word != "&" && !word.starts_with('^'));
-        let shown = words.map(|word| match word.strip_prefix('-') {
-            Some(negated) => format!("no {}", negated.replace('-', " ")),
-            None => word.replace('-', " "),
-        });
-        format!("concepts that occur together: {}", shown.collect::<Vec<_>>().join(", ")).into()
     }
 
     /// Returns the concepts that the sense requires, negated ones included.

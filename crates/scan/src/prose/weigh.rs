@@ -187,7 +187,7 @@ pub(super) fn most(named: Vec<(u32, String)>) -> String {
         }
     }
     let quoted: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
-    format!("most of all {}", quoted.join(", "))
+    format!("judged by its words, most of all {}", quoted.join(", "))
 }
 
 /// Returns the bias of the classifier, by which [`LIMIT`] is lowered.
