@@ -1,4 +1,4 @@
-//! `install` from addresses as people paste and type them, and from marketplace manifests.
+//! `install` from addresses as people paste and type them, and from manifests of plugins.
 
 use std::fs;
 

@@ -9,7 +9,7 @@ use skill::{Limits, SkillPath, validate};
 use thiserror::Error;
 
 use crate::{
-    marketplace::{MANIFEST, MOST_BYTES, Marketplace, PluginSource},
+    plugin_manifest::{MANIFEST, MOST_BYTES, PluginManifest, PluginSource},
     spec::GitSpec,
 };
 
@@ -211,9 +211,9 @@ impl SourceContents {
     /// Adds what the source's manifest lists. `url` is the repository's own URL, if it has one.
     pub fn with_manifest(mut self, manifest: Option<&[u8]>, url: Option<&str>) -> Self {
         let Some(manifest) = manifest else { return self };
-        let market = Marketplace::parse(manifest);
-        self.warnings.extend(market.warnings);
-        let plugins = market.plugins.into_iter().map(|plugin| plugin.in_repository(url.unwrap_or_default()));
+        let manifest = PluginManifest::parse(manifest);
+        self.warnings.extend(manifest.warnings);
+        let plugins = manifest.plugins.into_iter().map(|plugin| plugin.in_repository(url.unwrap_or_default()));
         let (foreign, here): (Vec<_>, Vec<_>) =
             plugins.partition(|plugin| matches!(plugin.source, PluginSource::Foreign(_)));
         for skill in &mut self.skills {

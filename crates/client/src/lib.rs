@@ -46,7 +46,7 @@
 //! 3. `source::fetch` chooses the release and verifies it: `Index::bundle` checks size and hash of the archive,
 //!    unpacking is bounded, and `check_digest` compares the files with the entry. A git source is fetched bare by the
 //!    `git` program, with fixed arguments and limits (`git.rs`), and its trees are read without a checkout.
-//!    `discovery.rs` finds its skills, with what a manifest lists (`marketplace.rs`), and selects some of them.
+//!    `discovery.rs` finds its skills, with what a manifest lists (`plugin_manifest.rs`), and selects some of them.
 //!    `check_lock` compares everything with the lock file.
 //! 4. `plan::plan` checks that agents can load the skill, compares it with the library, records a hand edit and clears
 //!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
@@ -104,9 +104,9 @@ mod leftovers;
 mod lock_file;
 mod login;
 mod lookalike;
-mod marketplace;
 mod paths;
 mod placed;
+mod plugin_manifest;
 mod policy_file;
 mod publish;
 mod registry;

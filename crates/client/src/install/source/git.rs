@@ -10,7 +10,7 @@ use crate::{
     discovery::{DiscoveredSkill, ForeignPlugin, Pick, SourceContents},
     git_source::{GitError, Repository},
     lock_file::LockedSkill,
-    marketplace::{MANIFEST, MOST_BYTES},
+    plugin_manifest::{MANIFEST, MOST_BYTES},
     spec::GitSpec,
 };
 

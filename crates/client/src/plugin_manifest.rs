@@ -1,4 +1,4 @@
-//! [`Marketplace`]: the manifest in which a repository lists its plugins, whose skills it offers.
+//! [`PluginManifest`]: the manifest in which a repository lists its plugins, whose skills it offers.
 //!
 //! A manifest arrives with its repository and is not trusted: it is bounded, its paths stay inside the repository, and
 //! other repositories that it names are fetched only when a person chooses one, over https.
@@ -26,7 +26,7 @@ const LONGEST_DESCRIPTION: usize = 1024;
 
 /// The plugins of a manifest that could be read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marketplace {
+pub(crate) struct PluginManifest {
     pub plugins: Vec<Plugin>,
     /// Parts of the manifest that were ignored, one sentence each.
     pub warnings: Vec<String>,
@@ -79,15 +79,15 @@ struct ForeignDocument {
     sha: Option<String>,
 }
 
-impl Marketplace {
+impl PluginManifest {
     /// Parses a manifest. Whatever cannot be read becomes a warning.
     pub fn parse(bytes: &[u8]) -> Self {
-        let mut market = Self::default();
+        let mut manifest = Self::default();
         let document: ManifestDocument = match serde_json::from_slice(bytes) {
             Ok(document) => document,
             Err(error) => {
-                market.warnings.push(format!("{MANIFEST} was ignored: {error}"));
-                return market;
+                manifest.warnings.push(format!("{MANIFEST} was ignored: {error}"));
+                return manifest;
             }
         };
         let root = match document.metadata.get("pluginRoot") {
@@ -95,22 +95,22 @@ impl Marketplace {
             Some(root) => root.as_str().and_then(|root| joined("", root)),
         };
         let Some(root) = root else {
-            market
+            manifest
                 .warnings
                 .push(format!("{MANIFEST} was ignored: its pluginRoot is not a folder inside the repository"));
-            return market;
+            return manifest;
         };
         if document.plugins.len() > MOST_PLUGINS {
-            market.warnings.push(format!("only the first {MOST_PLUGINS} plugins of {MANIFEST} were read"));
+            manifest.warnings.push(format!("only the first {MOST_PLUGINS} plugins of {MANIFEST} were read"));
         }
         for plugin in document.plugins.into_iter().take(MOST_PLUGINS) {
             let name = plugin.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
             match Plugin::read(plugin, &root) {
-                Ok(plugin) => market.plugins.push(plugin),
-                Err(why) => market.warnings.push(format!("the plugin {name:?} of {MANIFEST} was ignored: {why}")),
+                Ok(plugin) => manifest.plugins.push(plugin),
+                Err(why) => manifest.warnings.push(format!("the plugin {name:?} of {MANIFEST} was ignored: {why}")),
             }
         }
-        market
+        manifest
     }
 }
 
@@ -212,8 +212,8 @@ fn joined(folder: &str, path: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Marketplace {
-        Marketplace::parse(text.as_bytes())
+    fn parsed(text: &str) -> PluginManifest {
+        PluginManifest::parse(text.as_bytes())
     }
 
     fn sources(text: &str) -> Vec<String> {
@@ -265,9 +265,9 @@ mod tests {
             r#"{"source": "npm", "package": "x"}"#,
         ] {
             let text = format!(r#"{{"plugins": [{{"name": "bad", "source": {source}}}, {{"name": "good"}}]}}"#);
-            let market = parsed(&text);
-            assert_eq!((market.plugins.len(), market.warnings.len()), (1, 1), "{source}: {market:?}");
-            assert!(!market.warnings[0].contains("secret"), "{market:?}");
+            let manifest = parsed(&text);
+            assert_eq!((manifest.plugins.len(), manifest.warnings.len()), (1, 1), "{source}: {manifest:?}");
+            assert!(!manifest.warnings[0].contains("secret"), "{manifest:?}");
         }
         for text in ["", "[]", "{}", r#"{"plugins": 1}"#, r#"{"metadata": {"pluginRoot": "../x"}, "plugins": []}"#] {
             assert_eq!(parsed(text).warnings.len(), 1, "{text}");
