@@ -2,14 +2,20 @@
 
 mod offer;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use clap::Args;
 use client::{BlockedSkill, InstallRequest, InstallStatus, Installed, Installer, Pick, Progress, Spec, SpecError};
 use library::Library;
 use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
-use skill::failure::{Fails, FailureKind};
+use skill::{
+    failure::{Fails, FailureKind},
+    shell_word,
+};
 
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint},
@@ -110,6 +116,10 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
 /// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.
 fn parse(context: &Context, global: &Global, text: &str) -> Result<Spec, CliError> {
     text.parse().or_else(|error: SpecError| match &error {
+        SpecError::Repository(path) | SpecError::Form(path) if context.absolute(Path::new(path)).is_dir() => {
+            let path = shell_word(&format!("./{path}"));
+            Err(failed(error).hint(format!("to install the folder: skillhub install {path}")))
+        }
         SpecError::Repository(name) => {
             offer::ask_repository(context, global, name).map(Spec::Git).ok_or_else(|| failed(error))
         }

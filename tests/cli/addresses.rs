@@ -4,11 +4,18 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Hosting, Sandbox, git, write_files};
+use crate::support::{Hosting, Sandbox, git, skill_md, write_files};
 
 fn names(document: &Value) -> Vec<&str> {
     let skills = document["skills"].as_array().or_else(|| document["sources"][0]["skills"].as_array());
     skills.unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect()
+}
+
+/// Writes a harmless skill, named like the last part of its path.
+fn write_skill(sandbox: &Sandbox, path: &str) {
+    let name = path.rsplit(['/', '#']).next().unwrap();
+    let text = skill_md(name, &format!("Does {name}. Use in tests."), "Read the input.");
+    write_files(&sandbox.cwd().join(path), &[("SKILL.md", text.as_bytes(), false)]);
 }
 
 fn lock_file(sandbox: &Sandbox) -> String {
@@ -65,10 +72,12 @@ fn unknown_names_lead_to_repository_or_folder() {
         assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install github:{name}")), "{error}");
         hosting.done(&["install", &format!("github:{name}")]);
     }
-    sandbox.skill("skills/own", "Does own things. Use in tests.", &[]);
-    fs::rename(sandbox.cwd().join("skills/own"), sandbox.cwd().join("skills/mine")).unwrap();
-    let error = sandbox.ask(&["install", "skills/mine"]).refused_with_hint(7, "not_found");
-    assert!(error["hint"].as_str().unwrap().ends_with("skillhub install ./skills/mine"), "{error}");
+    write_skill(&sandbox, "skills/mine");
+    write_skill(&sandbox, "a/b/deep");
+    for (path, exit, code) in [("skills/mine", 7, "not_found"), ("a/b/deep", 2, "invalid_spec")] {
+        let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install ./{path}")), "{error}");
+    }
 }
 
 #[cfg(unix)]
@@ -89,9 +98,7 @@ fn terminal_asks_for_repository_and_skills() {
 fn hash_names_skill_of_folder() {
     let sandbox = Sandbox::project();
     for skill in ["kit/skills/pdf", "kit/skills/csv", "kit/skills/xml", "odd#name"] {
-        let name = skill.rsplit(['/', '#']).next().unwrap();
-        let text = crate::support::skill_md(name, &format!("Does {name}. Use in tests."), "Read.");
-        write_files(&sandbox.cwd().join(skill), &[("SKILL.md", text.as_bytes(), false)]);
+        write_skill(&sandbox, skill);
     }
     assert_eq!(names(&sandbox.done(&["install", "./kit#pdf"])), ["pdf"]);
     assert_eq!(names(&sandbox.done(&["install", "./kit#skills/csv"])), ["csv"]);
@@ -142,7 +149,7 @@ fn manifest_lists_plugins_of_repository() {
 #[test]
 fn malformed_manifest_hides_no_skill() {
     let sandbox = Sandbox::project();
-    sandbox.skill("kit/skills/pdf", "Reads pages. Use in tests.", &[]);
+    write_skill(&sandbox, "kit/skills/pdf");
     for manifest in ["{", "[]", &"[".repeat(9000), r#"{"plugins": {}}"#] {
         write_files(&sandbox.cwd().join("kit"), &[(".claude-plugin/marketplace.json", manifest.as_bytes(), false)]);
         let listed = sandbox.done(&["install", "./kit", "--list"]);
@@ -150,7 +157,7 @@ fn malformed_manifest_hides_no_skill() {
         assert_eq!(listed["sources"][0]["skills"].as_array().unwrap().len(), 1);
     }
     let text = sandbox.run(&["install", "./kit", "--list"]).exits(0).text();
-    assert!(text.contains("Reads pages."), "{text}");
+    assert!(text.contains("Does pdf."), "{text}");
     sandbox.ask(&["install", "acme/demo", "--list"]).refused_with_hint(2, "invalid_spec");
     sandbox.ask(&["install", "--list"]).refused(2, "usage");
 }

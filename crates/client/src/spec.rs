@@ -144,7 +144,7 @@ impl Fails for SpecError {
 
 /// Returns the hint that installs from a repository of GitHub.
 pub(crate) fn repository_hint(repository: &str) -> String {
-    format!("if it is a repository of github.com: skillhub install github:{repository}")
+    format!("if it is a repository of github.com, install it in a terminal: skillhub install github:{repository}")
 }
 
 impl VersionRequest {
