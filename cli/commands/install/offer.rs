@@ -13,7 +13,7 @@ use crate::{
     args::Global,
     context::Context,
     exit::{CliError, Exit},
-    print::{FAINT, STRONG, Table, WARN, visible},
+    print::{FAINT, STRONG, Table, WARN, visible, wrapped},
     reading::read_answer,
 };
 
@@ -44,7 +44,7 @@ pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliErro
         for (source, listing) in &listings {
             writeln!(out, "{STRONG}{}{STRONG:#}: {}", visible(source), counted(listing.skills.len(), "skill"))?;
             lines(&listing.skills, 2).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-            plugin_line(&listing.skills).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            plugin_lines(&listing.skills).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             for warning in &listing.warnings {
                 out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
             }
@@ -75,14 +75,17 @@ fn lines(skills: &[OfferedSkill], indent: usize) -> Vec<String> {
 }
 
 /// Names the plugins that have several skills, which can be chosen together.
-fn plugin_line(skills: &[OfferedSkill]) -> Option<String> {
+fn plugin_lines(skills: &[OfferedSkill]) -> Vec<String> {
     let mut plugins: BTreeMap<&str, usize> = BTreeMap::new();
     for plugin in skills.iter().filter_map(|skill| skill.plugin.as_deref()) {
         *plugins.entry(plugin).or_default() += 1;
     }
     let plugins: Vec<String> =
         plugins.iter().filter(|(_, skills)| **skills > 1).map(|(name, skills)| format!("{name} ({skills})")).collect();
-    (!plugins.is_empty()).then(|| format!("Plugins, for all of their skills at once: {}", visible(&plugins.join(", "))))
+    if plugins.is_empty() {
+        return Vec::new();
+    }
+    wrapped(&format!("Plugins, for all of their skills at once: {}", visible(&plugins.join(", "))), COLUMNS)
 }
 
 /// Asks at a terminal for what a failed install of one spec lacks: whether a repository is meant, or which of its
@@ -202,6 +205,6 @@ mod tests {
             let shown = anstream::adapter::strip_str(&line).to_string();
             assert!(shown.width() <= COLUMNS - 2 && shown.contains("Reads"), "{shown}");
         }
-        assert_eq!(plugin_line(&offered()).unwrap(), "Plugins, for all of their skills at once: kit (2)");
+        assert_eq!(plugin_lines(&offered()), ["Plugins, for all of their skills at once: kit (2)"]);
     }
 }
