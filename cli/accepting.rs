@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
 };
 
 use clap::Args;
@@ -19,7 +19,7 @@ use crate::{
     context::Context,
     exit::CliError,
     print::{STRONG, shell_word, visible},
-    reading::read_line,
+    reading::read_answer,
 };
 
 /// Flags by which a person accepts what blocks a skill.
@@ -216,12 +216,6 @@ fn place_lines<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<String> {
 
 fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
-}
-
-fn read_answer(question: &str) -> Option<String> {
-    let mut err = io::stderr().lock();
-    let _closed = write!(err, "{question}").and_then(|()| err.flush());
-    Some(read_line().ok()?.trim().to_owned())
 }
 
 /// Returns the current command with flags that accept the findings, as the hint for blocked skills. Returns `None` if

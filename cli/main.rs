@@ -108,7 +108,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Info(args) => commands::info::run(context, args),
         Command::Yank(args) => commands::yank::run(context, args),
         Command::Key(command) => commands::key::run(context, command),
-        Command::Install(args) => commands::install::run(context, args),
+        Command::Install(args) => commands::install::run(context, global, args),
         Command::Adopt(args) => commands::adopt::run(context, args),
         Command::Import(args) => commands::import::run(context, args),
         Command::Update(args) => commands::update::run(context, args),

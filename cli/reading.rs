@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, Read},
+    io::{self, BufRead, Read, Write},
     path::Path,
 };
 
@@ -30,4 +30,11 @@ pub fn read_line() -> io::Result<String> {
     let mut line = String::new();
     io::stdin().lock().take(LINE_BYTES).read_line(&mut line)?;
     Ok(line)
+}
+
+/// Asks on standard error and returns the answer, without surrounding spaces. `None` if it cannot be read.
+pub fn read_answer(question: &str) -> Option<String> {
+    let mut err = io::stderr().lock();
+    let _closed = write!(err, "{question}").and_then(|()| err.flush());
+    Some(read_line().ok()?.trim().to_owned())
 }

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod accepting;
+mod addresses;
 mod adopting;
 #[cfg(unix)]
 mod agent_attacks;
@@ -44,6 +45,7 @@ mod interrupting;
 mod journey;
 #[cfg(unix)]
 mod judging;
+mod layouts;
 mod lineage;
 mod lookalikes;
 mod main_job;

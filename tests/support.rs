@@ -9,6 +9,7 @@ mod daemon;
 mod git;
 #[cfg(target_os = "linux")]
 mod hints;
+mod hosting;
 pub mod layout;
 mod random;
 mod sandbox;
@@ -26,6 +27,7 @@ pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use daemon::Daemon;
 pub use git::{bare_log, git, git_bytes, repository};
+pub use hosting::Hosting;
 pub use layout::Layout;
 pub use random::Random;
 pub use sandbox::{Sandbox, canonical};

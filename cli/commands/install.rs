@@ -1,16 +1,25 @@
 //! `skillhub install` installs skills from a registry, folder, `.skill` file or git repository.
 
-use std::io::{self, Write};
+mod offer;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use clap::Args;
-use client::{BlockedSkill, InstallRequest, InstallStatus, Installed, Installer, Pick, Progress};
+use client::{BlockedSkill, InstallRequest, InstallStatus, Installed, Installer, Pick, Progress, Spec, SpecError};
 use library::Library;
 use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
-use skill::failure::{Fails, FailureKind};
+use skill::{
+    failure::{Fails, FailureKind},
+    shell_word,
+};
 
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint},
+    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
@@ -28,6 +37,8 @@ use crate::{
   skillhub install ./my-skill ../other.skill     a folder, and a .skill file
   skillhub install \"https://host/team/skills.git#skills/pdf@main\"
   skillhub install github:acme/skills --skill pdf-forms
+  skillhub install github:acme/skills --list     what a repository or folder offers
+  skillhub install https://github.com/acme/skills/tree/main/skills/pdf-forms
   skillhub install https://host/pdf-forms.skill
   skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
@@ -36,17 +47,21 @@ use crate::{
 Installs into .agents/skills of the git repository, or into ~/.agents/skills outside of one or with --global,
 and links the skills for the agents in use. skillhub.lock records the exact releases.")]
 pub struct InstallArgs {
-    /// What to install: owner/name or owner/name@version, name, folder, .skill file or URL, git URL; nothing restores the lock file
+    /// What to install: owner/name or owner/name@version, name, folder or folder#skill, .skill file or URL, git URL,
+    /// github:owner/repo, gitlab:group/repo or a browser's link to a folder; omit to install what skillhub.lock lists
     spec: Vec<String>,
     /// Link for these agents only (ids: `skillhub list --agents`) [default: agents in use]
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     agent: Vec<String>,
-    /// Install these skills of a source that has several
+    /// Install these skills, or all skills of these plugins, of a source that has several
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     skill: Vec<String>,
     /// Install all skills of a source that has several
     #[arg(long, conflicts_with = "skill")]
     all: bool,
+    /// List the skills of a folder or repository with their descriptions, and change nothing
+    #[arg(long, requires = "spec", conflicts_with_all = ["skill", "all", "frozen"])]
+    list: bool,
     /// Copy the skills into agents' folders instead of linking them
     #[arg(long)]
     copy: bool,
@@ -70,9 +85,9 @@ pub struct InstallArgs {
 }
 
 /// Installs the skills. The exit code is the most severe of all results.
-pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
-    let specs = args.spec.iter().map(|text| text.parse().map_err(|error: client::SpecError| failed(error)));
-    let request = InstallRequest {
+pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+    let specs = args.spec.iter().map(|text| parse(context, global, text));
+    let mut request = InstallRequest {
         specs: specs.collect::<Result<_, _>>()?,
         agents: args.agent.clone(),
         copy: args.copy,
@@ -84,8 +99,32 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
     };
-    let installed = with_progress(context, "installing", &args.accept, |waiting| context.install(&request, waiting))?;
+    if args.list {
+        return offer::list(context, &request);
+    }
+    let install = |request: &InstallRequest| {
+        with_progress(context, "installing", &args.accept, |waiting| context.install(request, waiting))
+    };
+    let mut installed = install(&request)?;
+    while let Some(next) = offer::ask_further(context, global, &request, &installed) {
+        request = next;
+        installed = install(&request)?;
+    }
     answer(context, installed, "Nothing to install: the lock file has no skills")
+}
+
+/// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.
+fn parse(context: &Context, global: &Global, text: &str) -> Result<Spec, CliError> {
+    text.parse().or_else(|error: SpecError| match &error {
+        SpecError::Repository(path) | SpecError::Form(path) if context.absolute(Path::new(path)).is_dir() => {
+            let path = shell_word(&format!("./{path}"));
+            Err(failed(error).hint(format!("to install the folder: skillhub install {path}")))
+        }
+        SpecError::Repository(name) => {
+            offer::ask_repository(context, global, name).map(Spec::Git).ok_or_else(|| failed(error))
+        }
+        _ => Err(failed(error)),
+    })
 }
 
 /// Runs `work` with an installer for a library, and shows progress at a terminal.

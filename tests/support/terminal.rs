@@ -49,8 +49,9 @@ impl Sandbox {
         self.with_terminal_typing(command, args, terminal, "")
     }
 
+    /// Runs a prepared command with these streams at a terminal, with this typed input.
     #[track_caller]
-    fn with_terminal_typing(&self, mut command: Command, args: &[&str], terminal: Terminal, typed: &str) -> Answer {
+    pub fn with_terminal_typing(&self, mut command: Command, args: &[&str], terminal: Terminal, typed: &str) -> Answer {
         let (ours, theirs) = pair();
         File::from(ours.try_clone().unwrap()).write_all(typed.as_bytes()).unwrap();
         let (reader, writer) = std::io::pipe().unwrap();

@@ -1,4 +1,6 @@
-//! [`DiscoveredSkill`]: discovery and selection of the skills in a source that may contain several.
+//! [`SourceContents`]: discovery and selection of the skills in a source that may contain several.
+
+use std::collections::BTreeSet;
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
@@ -6,11 +8,19 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, SkillPath, validate};
 use thiserror::Error;
 
+use crate::{
+    plugin_manifest::{MANIFEST, MOST_BYTES, PluginManifest, PluginSource},
+    spec::GitSpec,
+};
+
 /// Maximum depth below the source's root at which skills are searched for.
-pub(crate) const DEEPEST: usize = 5;
+pub(crate) const DEEPEST: usize = 10;
 
 /// Maximum number of folders searched, so that a whole disk is not searched by mistake.
 const MOST_FOLDERS: usize = 10_000;
+
+/// Maximum number of names in an error message.
+const MOST_NAMES: usize = 20;
 
 /// Folders in which sources usually keep their skills, by preference.
 const PLACES: [&str; 3] = ["skills/", ".claude/skills/", ".agents/skills/"];
@@ -22,12 +32,64 @@ pub(crate) struct DiscoveredSkill {
     pub folder: String,
     /// Name from the frontmatter, otherwise the folder's name; empty for a root without a name in its frontmatter.
     pub name: String,
+    /// Description from the frontmatter; empty if it cannot be read.
+    description: String,
+    /// Plugin of the source's manifest that has it.
+    plugin: Option<String>,
+    /// True if the folder is inside another skill.
+    is_nested: bool,
+}
+
+/// A plugin whose skills are in another repository. It is fetched only when chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForeignPlugin {
+    name: String,
+    description: String,
+    /// Repository and folder that have the plugin.
+    pub git: GitSpec,
+}
+
+/// Skills and plugins that a source offers.
+#[derive(Debug)]
+pub(crate) struct SourceContents {
+    /// Source as shown to people.
+    origin: String,
+    /// Folder below which the skills were searched; empty for the root of the source.
+    top: String,
+    /// Skills by preference, with one of each name.
+    skills: Vec<DiscoveredSkill>,
+    foreign: Vec<ForeignPlugin>,
+    /// Parts of the manifest that were ignored, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Selected skills of a source.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChosenSkills {
+    pub skills: Vec<DiscoveredSkill>,
+    /// Plugins in other repositories, all of whose skills are selected.
+    pub foreign: Vec<ForeignPlugin>,
+}
+
+/// A skill that a source offers, or a plugin of another repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedSkill {
+    /// Name for `--skill`.
+    pub name: String,
+    /// Description; may be empty.
+    pub description: String,
+    /// Folder below the root of the source; empty for the root and for a plugin of another repository.
+    pub folder: String,
+    /// Plugin of the source's manifest that has it.
+    pub plugin: Option<String>,
+    /// Address of the other repository that has the plugin.
+    pub repository: Option<String>,
 }
 
 /// The user's selection among the skills of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pick {
-    /// Names of the selected skills; empty if none was named.
+    /// Names of the selected skills or plugins; empty if none was named.
     pub skills: Vec<String>,
     /// True to select every skill of the source.
     pub all: bool,
@@ -43,23 +105,35 @@ pub enum PickError {
         origin: String,
     },
     /// The source has several skills and none was selected.
-    #[error("{origin} has {} skills: {}", names.len(), names.join(", "))]
+    #[error("{origin} has {} skills: {}", skills.len(), names_of(skills))]
     Several {
         /// Source as shown to people.
         origin: String,
-        /// Names of the skills found.
-        names: Vec<String>,
+        /// Skills and plugins to choose from.
+        skills: Vec<OfferedSkill>,
     },
     /// The source does not have the selected skill.
-    #[error("{origin} has no skill named {wanted}; it has {}", names.join(", "))]
+    #[error("{origin} has no skill or plugin named {wanted}; it has {}", names_of(skills))]
     Missing {
         /// Source as shown to people.
         origin: String,
         /// Name that was selected.
         wanted: String,
-        /// Names of the skills found.
-        names: Vec<String>,
+        /// Skills and plugins of the source.
+        skills: Vec<OfferedSkill>,
     },
+    /// The spec names a single skill, where a source of several is needed.
+    #[error("{0} is a single skill, not a source of several")]
+    Single(String),
+}
+
+/// Joins the first names for a message.
+fn names_of(skills: &[OfferedSkill]) -> String {
+    let mut names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).take(MOST_NAMES).collect();
+    let more = skills.len() - names.len();
+    let rest = format!("{more} more");
+    names.extend((more > 0).then_some(rest.as_str()));
+    names.join(", ")
 }
 
 impl Fails for PickError {
@@ -69,8 +143,12 @@ impl Fails for PickError {
                 Failure::new(FailureKind::NotFound, "not_found").hint("name a folder that has a SKILL.md")
             }
             Self::Several { .. } => Failure::new(FailureKind::Conflict, "ambiguous_name")
-                .hint("choose one with --skill NAME, or install all of them with --all"),
-            Self::Missing { .. } => Failure::new(FailureKind::NotFound, "not_found"),
+                .hint("choose one with --skill NAME, or install all of them with --all; --list describes them"),
+            Self::Missing { .. } => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("add --list to see the skills of the source")
+            }
+            Self::Single(_) => Failure::new(FailureKind::Usage, "invalid_spec")
+                .hint("name a folder, or a repository as in github:owner/repo"),
         }
     }
 }
@@ -80,79 +158,152 @@ impl DiscoveredSkill {
     pub fn new(folder: String, skill_md: &[u8]) -> Self {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
         let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
-        Self { name: loaded.map_or(last, |loaded| loaded.name), folder }
+        let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
+        Self { folder, name, description, plugin: None, is_nested: false }
     }
 
-    fn is_in(&self, place: &str) -> bool {
-        self.folder.strip_prefix(place).is_some_and(|rest| !rest.contains('/'))
-    }
-}
-
-/// Selects skills of a source.
-///
-/// A `SKILL.md` at the root is the skill, unless others are selected by name. Otherwise, if the usual folders contain
-/// skills, only those count. Skills nested in another skill are dropped. Of two with the same name, the first in the
-/// order of preference is kept.
-pub(crate) fn choose(
-    mut found: Vec<DiscoveredSkill>,
-    top: &str,
-    pick: &Pick,
-    origin: &str,
-) -> Result<Vec<DiscoveredSkill>, PickError> {
-    let rank = |skill: &DiscoveredSkill| {
-        let below = relative(top, &skill.folder);
-        let place =
-            PLACES.iter().position(|place| DiscoveredSkill { folder: below.to_owned(), ..skill.clone() }.is_in(place));
-        (!below.is_empty(), place.unwrap_or(PLACES.len()), below.matches('/').count(), below.to_owned())
-    };
-    found.sort_by_cached_key(rank);
-    let mut kept: Vec<DiscoveredSkill> = Vec::new();
-    for skill in found {
-        let inside = |other: &&DiscoveredSkill| is_inside(&skill.folder, &other.folder) && other.folder != top;
-        if !kept.iter().any(|other| other.name == skill.name) && kept.iter().find(inside).is_none() {
-            kept.push(skill);
+    fn offered(&self, origin: &str) -> OfferedSkill {
+        let fallback = || origin.trim_end_matches('/').rsplit('/').next().unwrap_or(origin).to_owned();
+        OfferedSkill {
+            name: Some(self.name.clone()).filter(|name| !name.is_empty()).unwrap_or_else(fallback),
+            description: self.description.clone(),
+            folder: self.folder.clone(),
+            plugin: self.plugin.clone(),
+            repository: None,
         }
     }
-    let names = |skills: &[DiscoveredSkill]| skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
-    if kept.is_empty() {
-        return Err(PickError::None { origin: origin.to_owned() });
-    }
-    if !pick.skills.is_empty() {
-        return pick.skills.iter().map(|wanted| pick_one(&kept, wanted, origin)).collect();
-    }
-    if kept.first().is_some_and(|first| first.folder == top) {
-        kept.truncate(1);
-        return Ok(kept);
-    }
-    let usual = |skill: &DiscoveredSkill| PLACES.iter().any(|place| relative(top, &skill.folder).starts_with(place));
-    if kept.iter().any(usual) {
-        kept.retain(usual);
-    }
-    if kept.len() > 1 && !pick.all {
-        return Err(PickError::Several { origin: origin.to_owned(), names: names(&kept) });
-    }
-    Ok(kept)
 }
 
-fn pick_one(kept: &[DiscoveredSkill], wanted: &str, origin: &str) -> Result<DiscoveredSkill, PickError> {
-    let is_wanted = |skill: &&DiscoveredSkill| skill.name == wanted || skill.folder.rsplit('/').next() == Some(wanted);
-    kept.iter().find(is_wanted).cloned().ok_or_else(|| PickError::Missing {
-        origin: origin.to_owned(),
-        wanted: wanted.to_owned(),
-        names: kept.iter().map(|skill| skill.name.clone()).collect(),
-    })
+impl ForeignPlugin {
+    fn offered(&self) -> OfferedSkill {
+        let (name, description) = (self.name.clone(), self.description.clone());
+        let repository = Some(self.git.to_string());
+        OfferedSkill { name, description, folder: String::new(), plugin: None, repository }
+    }
+}
+
+impl SourceContents {
+    /// Sorts the skills found below `top` by preference: a skill at the top, then those in the usual folders. Of two
+    /// with the same name, the first is kept. Skills inside other skills come last.
+    pub fn new(found: Vec<DiscoveredSkill>, top: &str, origin: &str) -> Self {
+        let mut contents = Self {
+            origin: origin.to_owned(),
+            top: top.to_owned(),
+            skills: found,
+            foreign: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let folders: BTreeSet<String> = contents.skills.iter().map(|skill| skill.folder.clone()).collect();
+        for skill in &mut contents.skills {
+            let parents = skill.folder.match_indices('/').filter_map(|(at, _)| skill.folder.get(..at));
+            skill.is_nested = parents.into_iter().any(|parent| parent != top && folders.contains(parent));
+        }
+        contents.skills.sort_by_cached_key(|skill| {
+            let below = relative(top, &skill.folder);
+            let place = PLACES.iter().position(|place| is_in(below, place)).unwrap_or(PLACES.len());
+            (skill.is_nested, !below.is_empty(), place, below.matches('/').count(), below.to_owned())
+        });
+        let mut names = BTreeSet::new();
+        contents.skills.retain(|skill| names.insert(skill.name.clone()));
+        contents
+    }
+
+    /// Adds what the source's manifest lists. `url` is the repository's own URL, if it has one.
+    pub fn with_manifest(mut self, manifest: Option<&[u8]>, url: Option<&str>) -> Self {
+        let Some(manifest) = manifest else { return self };
+        let manifest = PluginManifest::parse(manifest);
+        self.warnings.extend(manifest.warnings);
+        let plugins = manifest.plugins.into_iter().map(|plugin| plugin.in_repository(url.unwrap_or_default()));
+        let (foreign, here): (Vec<_>, Vec<_>) =
+            plugins.partition(|plugin| matches!(plugin.source, PluginSource::Foreign(_)));
+        for skill in &mut self.skills {
+            let folder = relative(&self.top, &skill.folder);
+            skill.plugin = here.iter().find(|plugin| plugin.has(folder)).map(|plugin| plugin.name.clone());
+        }
+        for plugin in foreign {
+            if let PluginSource::Foreign(git) = plugin.source {
+                self.foreign.push(ForeignPlugin { name: plugin.name, description: plugin.description, git });
+            }
+        }
+        self
+    }
+
+    /// Returns all skills, and the plugins of other repositories.
+    pub fn offered(&self) -> Vec<OfferedSkill> {
+        let skills = self.skills.iter().map(|skill| skill.offered(&self.origin));
+        skills.chain(self.foreign.iter().map(ForeignPlugin::offered)).collect()
+    }
+
+    /// Selects skills.
+    ///
+    /// A `SKILL.md` at the top is the skill, unless others are selected by name. Otherwise, if the usual folders or the
+    /// plugins of the manifest contain skills, only those count. Skills nested in another skill, and plugins in other
+    /// repositories, are selected by name only.
+    pub fn choose(&self, pick: &Pick) -> Result<ChosenSkills, PickError> {
+        let origin = self.origin.clone();
+        if self.skills.is_empty() && self.foreign.is_empty() {
+            return Err(PickError::None { origin });
+        }
+        if !pick.skills.is_empty() {
+            let mut chosen = ChosenSkills::default();
+            pick.skills.iter().try_for_each(|wanted| self.choose_named(wanted, &mut chosen))?;
+            return Ok(chosen);
+        }
+        let top = self.skills.first().filter(|first| first.folder == self.top);
+        if let Some(top) = top {
+            return Ok(ChosenSkills { skills: vec![top.clone()], ..ChosenSkills::default() });
+        }
+        let is_usual = |skill: &&DiscoveredSkill| {
+            skill.plugin.is_some() || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
+        };
+        let mut skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(|skill| !skill.is_nested).collect();
+        if skills.iter().any(&is_usual) {
+            skills.retain(&is_usual);
+        }
+        if skills.is_empty() || (skills.len() > 1 && !pick.all) {
+            let skills = skills.iter().map(|skill| skill.offered(&self.origin));
+            let skills = skills.chain(self.foreign.iter().map(ForeignPlugin::offered)).collect();
+            return Err(PickError::Several { origin, skills });
+        }
+        Ok(ChosenSkills { skills: skills.into_iter().cloned().collect(), ..ChosenSkills::default() })
+    }
+
+    /// Adds the skill with a name or a folder of that name, or else all skills of the plugin with that name.
+    fn choose_named(&self, wanted: &str, chosen: &mut ChosenSkills) -> Result<(), PickError> {
+        let is_named = |skill: &&DiscoveredSkill| {
+            skill.name == wanted || skill.folder == wanted || skill.folder.rsplit('/').next() == Some(wanted)
+        };
+        if let Some(skill) = self.skills.iter().find(is_named) {
+            chosen.skills.push(skill.clone());
+            return Ok(());
+        }
+        let before = chosen.skills.len() + chosen.foreign.len();
+        chosen.skills.extend(self.skills.iter().filter(|skill| skill.plugin.as_deref() == Some(wanted)).cloned());
+        chosen.foreign.extend(self.foreign.iter().filter(|plugin| plugin.name == wanted).cloned());
+        if chosen.skills.len() + chosen.foreign.len() == before {
+            let (origin, wanted) = (self.origin.clone(), wanted.to_owned());
+            return Err(PickError::Missing { origin, wanted, skills: self.offered() });
+        }
+        Ok(())
+    }
+}
+
+fn is_in(folder: &str, place: &str) -> bool {
+    folder.strip_prefix(place).is_some_and(|rest| !rest.contains('/'))
 }
 
 fn relative<'a>(top: &str, folder: &'a str) -> &'a str {
     folder.strip_prefix(top).map_or(folder, |rest| rest.trim_start_matches('/'))
 }
 
-fn is_inside(folder: &str, other: &str) -> bool {
-    folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+/// Reads the manifest of an open folder; `None` if there is none.
+pub(crate) fn manifest_in(top: &Dir) -> Option<Vec<u8>> {
+    let (folder, file) = MANIFEST.split_once('/')?;
+    folder::read_file(&folder::open(top, folder).ok()?, file, MOST_BYTES).ok().flatten()
 }
 
-/// Finds the skills in and below an open folder, with their paths. A skill's own subfolders are not searched, and links
-/// are not followed.
+/// Finds the skills in and below an open folder, with their paths. Nested skills are included, and links are not
+/// followed.
 pub(crate) fn in_folder(top: &Dir) -> Result<Vec<DiscoveredSkill>, FolderError> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), top.try_clone().map_err(|source| io(".", source))?)];
@@ -164,9 +315,8 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<DiscoveredSkill>, FolderError> 
         }
         if let Some(skill_md) = skill_md_of(&dir)? {
             found.push(DiscoveredSkill::new(place.clone(), &skill_md));
-            continue;
         }
-        if place.split('/').count() > DEEPEST {
+        if place.split('/').count() >= DEEPEST {
             continue;
         }
         for entry in dir.entries().map_err(|source| io(&place, source))? {
@@ -198,50 +348,88 @@ fn io(path: &str, source: std::io::Error) -> FolderError {
 mod tests {
     use super::*;
 
-    fn chosen(folders: &[&str], pick: &Pick) -> Result<Vec<String>, PickError> {
-        let found = folders.iter().map(|folder| {
-            let name = folder.rsplit('/').next().unwrap_or_default();
-            DiscoveredSkill { folder: (*folder).to_owned(), name: name.to_owned() }
-        });
-        Ok(choose(found.collect(), "", pick, "src")?.into_iter().map(|found| found.folder).collect())
+    fn contents(folders: &[&str]) -> SourceContents {
+        let found = folders.iter().map(|folder| DiscoveredSkill::new((*folder).to_owned(), b""));
+        SourceContents::new(found.collect(), "", "src")
     }
+
+    fn folders(chosen: Result<ChosenSkills, PickError>) -> Vec<String> {
+        chosen.unwrap().skills.into_iter().map(|found| found.folder).collect()
+    }
+
+    fn named(name: &str) -> Pick {
+        Pick { skills: vec![name.to_owned()], all: false }
+    }
+
+    const ALL: Pick = Pick { skills: Vec::new(), all: true };
 
     #[test]
     fn root_skill_precedes_nested_ones() {
-        assert_eq!(chosen(&["skills/a", "", "skills/b"], &Pick::default()), Ok(vec![String::new()]));
-        let pick = Pick { skills: vec!["b".into()], all: false };
-        assert_eq!(chosen(&["skills/a", "", "skills/b"], &pick), Ok(vec!["skills/b".into()]));
+        let contents = contents(&["skills/a", "", "skills/b"]);
+        assert_eq!(folders(contents.choose(&Pick::default())), [""]);
+        assert_eq!(folders(contents.choose(&named("b"))), ["skills/b"]);
     }
 
     #[test]
     fn usual_folders_precede_others() {
-        assert_eq!(chosen(&["docs/x/y", "skills/a"], &Pick::default()), Ok(vec!["skills/a".into()]));
-        assert_eq!(chosen(&["docs/x/y"], &Pick::default()), Ok(vec!["docs/x/y".into()]));
-        let all = Pick { all: true, ..Pick::default() };
-        assert_eq!(
-            chosen(&[".agents/skills/a", "skills/b", "x/c"], &all),
-            Ok(vec!["skills/b".into(), ".agents/skills/a".into()])
-        );
+        assert_eq!(folders(contents(&["docs/x/y", "skills/a"]).choose(&Pick::default())), ["skills/a"]);
+        assert_eq!(folders(contents(&["docs/x/y"]).choose(&Pick::default())), ["docs/x/y"]);
+        let all = contents(&[".agents/skills/a", "skills/b", "x/c"]).choose(&ALL);
+        assert_eq!(folders(all), ["skills/b", ".agents/skills/a"]);
     }
 
     #[test]
     fn several_skills_require_a_choice() {
-        let several = chosen(&["skills/b", "skills/a"], &Pick::default()).unwrap_err();
-        assert_eq!(several, PickError::Several { origin: "src".into(), names: vec!["a".into(), "b".into()] });
-        let pick = Pick { skills: vec!["c".into()], all: false };
-        assert!(matches!(chosen(&["skills/b", "skills/a"], &pick), Err(PickError::Missing { .. })));
-        assert!(matches!(chosen(&[], &Pick::default()), Err(PickError::None { .. })));
+        let contents = contents(&["skills/b", "skills/a"]);
+        let Err(PickError::Several { skills, .. }) = contents.choose(&Pick::default()) else { panic!() };
+        assert_eq!(names_of(&skills), "a, b");
+        assert!(matches!(contents.choose(&named("c")), Err(PickError::Missing { .. })));
+        let none = SourceContents::new(Vec::new(), "", "src").choose(&Pick::default());
+        assert!(matches!(none, Err(PickError::None { .. })));
+    }
+
+    #[test]
+    fn message_names_some_skills() {
+        let folders: Vec<String> = (0..400).map(|at| format!("skills/s{at:03}")).collect();
+        let contents = contents(&folders.iter().map(String::as_str).collect::<Vec<_>>());
+        let message = contents.choose(&Pick::default()).unwrap_err().to_string();
+        assert!(message.ends_with("s019, 380 more"), "{message}");
     }
 
     #[test]
     fn repeated_name_counts_once() {
-        let found = chosen(&[".claude/skills/a", "skills/a"], &Pick::default());
-        assert_eq!(found, Ok(vec!["skills/a".into()]));
+        assert_eq!(folders(contents(&[".claude/skills/a", "skills/a"]).choose(&Pick::default())), ["skills/a"]);
     }
 
     #[test]
-    fn nested_skill_belongs_to_its_parent() {
-        let found = chosen(&["skills/a", "skills/a/examples/b"], &Pick::default());
-        assert_eq!(found, Ok(vec!["skills/a".into()]));
+    fn nested_skill_is_chosen_by_name_only() {
+        let contents = contents(&["skills/a", "skills/a/examples/b"]);
+        assert_eq!(folders(contents.choose(&ALL)), ["skills/a"]);
+        assert_eq!(folders(contents.choose(&named("b"))), ["skills/a/examples/b"]);
+        assert_eq!(contents.offered().len(), 2);
+    }
+
+    const MANIFEST: &[u8] = br#"{"plugins": [
+        {"name": "kit", "source": "./kits/one"},
+        {"name": "own", "source": {"source": "github", "repo": "o/r"}, "skills": []},
+        {"name": "far", "source": {"source": "github", "repo": "x/y"}, "description": "Far away."}]}"#;
+
+    #[test]
+    fn manifest_adds_plugins() {
+        let contents = contents(&["kits/one/skills/a", "kits/one/skills/b", "docs/c"]);
+        let contents = contents.with_manifest(Some(MANIFEST), Some("https://github.com/o/r.git"));
+        assert_eq!(folders(contents.choose(&ALL)), ["kits/one/skills/a", "kits/one/skills/b"]);
+        assert_eq!(folders(contents.choose(&named("kit"))), ["kits/one/skills/a", "kits/one/skills/b"]);
+        let far = contents.choose(&named("far")).unwrap();
+        assert_eq!((far.skills.len(), far.foreign[0].git.to_string()), (0, "github:x/y".to_owned()));
+        let offered: Vec<String> = contents.offered().into_iter().map(|skill| skill.name).collect();
+        assert_eq!(offered, ["c", "a", "b", "far"]);
+    }
+
+    #[test]
+    fn malformed_manifest_is_a_warning() {
+        let contents = contents(&["skills/a"]).with_manifest(Some(b"{"), None);
+        assert_eq!(contents.warnings.len(), 1);
+        assert_eq!(folders(contents.choose(&Pick::default())), ["skills/a"]);
     }
 }

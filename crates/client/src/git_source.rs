@@ -4,7 +4,7 @@
 //! configuration therefore have no effect. The user's own configuration stays in effect for https and ssh, because it
 //! has the credential helpers and keys.
 
-use std::{ffi::OsStr, path::Path};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 use library::folder::SKIPPED;
@@ -16,17 +16,22 @@ use crate::{
     cache::{Cache, CacheError},
     discovery::{DEEPEST, DiscoveredSkill},
     git::{self, ProgramError},
-    spec::GitSpec,
+    spec::{GitSpec, check_reference, transport_of},
 };
 
 /// Maximum number of files and folders visited in a repository. It bounds a tree that contains itself repeatedly, in
 /// which a few bytes stand for billions of folders.
 const MOST_ENTRIES: usize = 200_000;
 
+/// Maximum number of path components that the name of a reference in a browser's link may have.
+const MOST_REFERENCE_PARTS: usize = 16;
+
 /// A fetched commit, in a temporary bare repository.
 pub(crate) struct Repository {
     repo: git2::Repository,
     commit: Oid,
+    /// Reference and path of a browser's link.
+    separated: Option<(String, Option<SkillPath>)>,
     _folder: tempfile::TempDir,
 }
 
@@ -45,6 +50,14 @@ pub enum GitError {
         reference: String,
         /// Last error messages of git.
         message: String,
+    },
+    /// No reference of the repository begins a browser's link.
+    #[error("{url} has no branch or tag that {tail:?} begins with")]
+    NoReference {
+        /// URL of the repository.
+        url: String,
+        /// Reference and path in the link.
+        tail: String,
     },
     /// The fetched objects cannot be read.
     #[error("cannot read the objects that git fetched: {0}")]
@@ -88,6 +101,8 @@ impl Fails for GitError {
             }
             Self::Fetch { .. } => Failure::new(FailureKind::Unreachable, "git_failed")
                 .hint("check the URL and the part after the @, which must be a branch, a tag or a full commit id"),
+            Self::NoReference { .. } => Failure::new(FailureKind::NotFound, "not_found")
+                .hint("copy the link again from the page of the folder, on a branch or tag that still exists"),
             Self::Read(_) => Failure::io(),
             Self::Link(_) | Self::Submodule(_) | Self::Mode { .. } | Self::Path(_) | Self::NameEncoding(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_path")
@@ -103,29 +118,40 @@ impl Repository {
     /// Fetches one commit: `commit` if given, otherwise the tip of the spec's reference.
     pub fn fetch(spec: &GitSpec, commit: Option<&str>, cache: &Cache) -> Result<Self, GitError> {
         let folder = cache.temporary()?;
-        let url = spec.url();
-        let reference = commit.or(spec.reference.as_deref()).unwrap_or("HEAD");
-        let path = folder.path();
-        let failed = |error| match error {
-            ProgramError::Failed { message } => {
-                GitError::Fetch { url: url.clone(), reference: reference.to_owned(), message }
-            }
-            other => GitError::Program(other),
+        let remote = RemoteRepository::create(spec, folder.path())?;
+        let separated = match (&spec.link, commit) {
+            (Some(link), None) => Some(remote.separate(&link.tail)?),
+            _ => None,
         };
-        let init = ["init", "--quiet", "--bare", "--template=", "--"].map(OsStr::new);
-        let limit = Limits::default().fetch_bytes;
-        let mut create = git::program(path);
-        create.args(init).arg(path);
-        git::run(create, Vec::new(), path, &url, limit).map_err(failed)?;
-        let mut fetch = git::program(path);
-        git::allow(&mut fetch, spec.transport());
-        fetch.arg("--git-dir").arg(path);
-        fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags"]).args(git::QUIET_FETCH);
-        fetch.args(["--", url.as_str(), reference]);
-        git::run(fetch, Vec::new(), path, &url, limit).map_err(failed)?;
-        let repo = git2::Repository::open_bare(path)?;
+        let reference = separated.as_ref().map(|(reference, _)| reference.as_str()).or(spec.reference.as_deref());
+        let reference = commit.or(reference).unwrap_or("HEAD");
+        remote.fetch(reference)?;
+        let repo = git2::Repository::open_bare(folder.path())?;
         let commit = fetched_commit(&repo)?;
-        Ok(Self { repo, commit, _folder: folder })
+        Ok(Self { repo, commit, separated, _folder: folder })
+    }
+
+    /// Returns the spec with the reference and path of a browser's link.
+    pub fn spec(&self, git: &GitSpec) -> GitSpec {
+        match &self.separated {
+            Some((reference, path)) => {
+                GitSpec { reference: Some(reference.clone()), path: path.clone(), link: None, ..git.clone() }
+            }
+            None => git.clone(),
+        }
+    }
+
+    /// Returns the content of a regular file of at most `limit` bytes; `None` if there is no such file.
+    pub fn file(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(tree) = self.tree(folder)? else { return Ok(None) };
+        let Some(entry) = tree.get_name(name).filter(|entry| matches!(entry.filemode(), 0o100_644 | 0o100_755)) else {
+            return Ok(None);
+        };
+        match self.repo.odb()?.read_header(entry.id())? {
+            (size, _) if size as u64 > limit => Ok(None),
+            _ => Ok(Some(self.repo.find_blob(entry.id())?.content().to_vec())),
+        }
     }
 
     /// Returns the full id of the commit.
@@ -230,6 +256,70 @@ impl Repository {
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// A repository that git reaches, and the local bare repository into which it fetches.
+struct RemoteRepository<'a> {
+    folder: &'a Path,
+    url: String,
+    transport: &'static str,
+}
+
+impl<'a> RemoteRepository<'a> {
+    /// Creates the local repository.
+    fn create(spec: &GitSpec, folder: &'a Path) -> Result<Self, GitError> {
+        let mut remote = Self { folder, url: spec.url(), transport: spec.transport() };
+        let mut create = git::program(folder);
+        create.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(folder);
+        remote.run(create, "HEAD")?;
+        // The user's `url.<base>.insteadOf` may replace the transport. This command only prints the URL.
+        let mut rewritten = git::program(folder);
+        rewritten.args(["ls-remote", "--get-url", "--", &remote.url]);
+        remote.transport = transport_of(remote.run(rewritten, "HEAD")?.trim());
+        Ok(remote)
+    }
+
+    fn fetch(&self, reference: &str) -> Result<(), GitError> {
+        let mut fetch = self.program();
+        fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags"]).args(git::QUIET_FETCH);
+        fetch.args(["--", &self.url, reference]);
+        self.run(fetch, reference).map(drop)
+    }
+
+    /// Separates the reference of a browser's link from the path: the longest one that the repository has.
+    fn separate(&self, tail: &str) -> Result<(String, Option<SkillPath>), GitError> {
+        let splits = tail.match_indices('/').filter_map(|(at, _)| Some((tail.get(..at)?, tail.get(at + 1..)?)));
+        let splits = splits.chain([(tail, "")]).filter(|(reference, _)| check_reference(reference).is_ok());
+        let splits: Vec<_> = splits.take(MOST_REFERENCE_PARTS).collect();
+        let names = |reference: &str| ["heads", "tags"].map(|kind| format!("refs/{kind}/{reference}"));
+        let mut list = self.program();
+        list.args(["ls-remote", "--refs", "--", &self.url]).args(splits.iter().flat_map(|(name, _)| names(name)));
+        let listed = self.run(list, "refs")?;
+        let listed: BTreeSet<&str> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+        let exists = |reference: &str| names(reference).iter().any(|name| listed.contains(name.as_str()));
+        match splits.iter().rev().find(|(reference, _)| exists(reference)) {
+            Some((reference, "")) => Ok(((*reference).to_owned(), None)),
+            Some((reference, path)) => Ok(((*reference).to_owned(), Some(SkillPath::parse(path)?))),
+            None => Err(GitError::NoReference { url: self.url.clone(), tail: tail.to_owned() }),
+        }
+    }
+
+    fn program(&self) -> Command {
+        let mut command = git::program(self.folder);
+        git::allow(&mut command, self.transport);
+        command.arg("--git-dir").arg(self.folder);
+        command
+    }
+
+    fn run(&self, command: Command, reference: &str) -> Result<String, GitError> {
+        let limit = Limits::default().fetch_bytes;
+        git::run(command, Vec::new(), self.folder, &self.url, limit).map_err(|error| match error {
+            ProgramError::Failed { message } => {
+                GitError::Fetch { url: self.url.clone(), reference: reference.to_owned(), message }
+            }
+            other => GitError::Program(other),
+        })
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) use requirements::{Needs, bare};
 use signer::check_signer;
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
+pub use source::SourceListing;
 pub(crate) use source::{Inputs, check_digest, fetch, fetch_release, version_of};
 pub use uploads::{read_below, upload_name};
 

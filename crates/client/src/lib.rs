@@ -37,13 +37,16 @@
 //!
 //! `skillhub install acme/release-notes`
 //!
-//! 1. [`Spec`] parses `owner/name@range`, a folder, a `.skill` file, its URL or a git URL. Without a spec, the orders
-//!    are the entries of the lock file. `requires::choose` resolves requirements with pubgrub.
+//! 1. [`Spec`] parses `owner/name@range`, a folder, a `.skill` file, its URL, a git URL or a browser's link
+//!    (`spec/address.rs`). A link's branch and path are separated by the references of the repository
+//!    (`git_source.rs`). Without a spec, the orders are the entries of the lock file. `requires::choose` resolves
+//!    requirements with pubgrub.
 //! 2. `install/prefetch.rs` prefetches what several skills need from the network, in parallel. A failed fetch is reported
 //!    when its skill is planned.
 //! 3. `source::fetch` chooses the release and verifies it: `Index::bundle` checks size and hash of the archive,
 //!    unpacking is bounded, and `check_digest` compares the files with the entry. A git source is fetched bare by the
 //!    `git` program, with fixed arguments and limits (`git.rs`), and its trees are read without a checkout.
+//!    `discovery.rs` finds its skills, with what a manifest lists (`plugin_manifest.rs`), and selects some of them.
 //!    `check_lock` compares everything with the lock file.
 //! 4. `plan::plan` checks that agents can load the skill, compares it with the library, records a hand edit and clears
 //!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
@@ -103,6 +106,7 @@ mod login;
 mod lookalike;
 mod paths;
 mod placed;
+mod plugin_manifest;
 mod policy_file;
 mod publish;
 mod registry;
@@ -131,7 +135,7 @@ pub use config::{
     AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig, SkillsConfig,
     public_and_custom,
 };
-pub use discovery::{Pick, PickError};
+pub use discovery::{OfferedSkill, Pick, PickError};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use git::ProgramError;
 pub use git_source::GitError;
@@ -139,7 +143,7 @@ pub use http::{HttpError, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
     Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Prefetch,
-    Progress, read_below, upload_name,
+    Progress, SourceListing, read_below, upload_name,
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use leftovers::{leftover_files, remove_leftover_files};
@@ -168,7 +172,7 @@ pub use resolve::{ResolveError, Resolved, resolve};
 pub use scan_settings::{of_file as scan_settings, scanner};
 pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
-pub use spec::{GitSpec, Spec, SpecError, VersionRequest};
+pub use spec::{BrowserLink, GitSpec, Spec, SpecError, VersionRequest};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};
 pub use undo::{
     Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,

@@ -11,7 +11,7 @@ use crate::{
     lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
     search,
-    spec::{Spec, VersionRequest},
+    spec::{Spec, VersionRequest, repository_hint},
 };
 
 /// A release, with the registry that has it.
@@ -46,6 +46,8 @@ pub enum ResolveError {
         registry: String,
         /// Full names of skills with a similar name.
         similar: Vec<String>,
+        /// True if the working folder has a folder of that name.
+        is_folder: bool,
     },
     /// Several owners have a skill of this name.
     #[error("several owners have a skill named {name}: {}", owners.join(", "))]
@@ -79,7 +81,7 @@ impl Fails for ResolveError {
                 let failure = Failure::new(FailureKind::NotFound, "not_found");
                 match similar.as_slice() {
                     [] => failure.hint(format!("search for it: skillhub search {name}")),
-                    some => failure.hint(format!("did you mean {}?", some.join(", "))),
+                    some => failure.hint(similar_names(some)),
                 }
             }
             Self::AmbiguousName { name, owners } => {
@@ -96,6 +98,26 @@ impl Fails for ResolveError {
             }
         }
     }
+}
+
+impl ResolveError {
+    /// Returns the failure for an install, where the name may be that of a folder or of a repository.
+    pub(crate) fn failure_of_install(&self) -> Failure {
+        match self {
+            Self::NotFound { name, is_folder: true, .. } => {
+                self.failure().hint(format!("to install the folder: skillhub install ./{name}"))
+            }
+            Self::NotFound { name, similar, .. } if name.contains('/') => {
+                let similar = if similar.is_empty() { String::new() } else { similar_names(similar) + " " };
+                self.failure().hint(similar + &repository_hint(name))
+            }
+            _ => self.failure(),
+        }
+    }
+}
+
+fn similar_names(names: &[String]) -> String {
+    format!("did you mean {}?", names.join(", "))
 }
 
 fn join(versions: &[Version]) -> String {
@@ -185,7 +207,12 @@ fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, Q
         return Err(ResolveError::AmbiguousName { name: name.clone(), owners });
     }
     let one = found.into_iter().find_map(|(registry, names)| Some((registry, names.into_iter().next()?)));
-    one.ok_or_else(|| ResolveError::NotFound { name: name.to_string(), registry: asked.join(", "), similar })
+    one.ok_or_else(|| ResolveError::NotFound {
+        name: name.to_string(),
+        registry: asked.join(", "),
+        similar,
+        is_folder: false,
+    })
 }
 
 /// Returns the releases of a skill. It is an error if the registry does not have the skill.
@@ -193,7 +220,8 @@ pub(crate) fn releases(registry: &Registry, name: &QualifiedName) -> Result<Vec<
     let entries = registry.with_skill(name)?.releases(name)?;
     if entries.is_empty() {
         let similar = search::similar(registry, &name.name)?;
-        return Err(ResolveError::NotFound { name: name.to_string(), registry: registry.to_string(), similar });
+        let (name, registry) = (name.to_string(), registry.to_string());
+        return Err(ResolveError::NotFound { name, registry, similar, is_folder: false });
     }
     Ok(entries)
 }

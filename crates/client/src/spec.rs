@@ -1,11 +1,15 @@
 //! [`Spec`]: a user's description of a skill and its source.
 
+mod address;
+
 use std::{fmt, str::FromStr};
 
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath};
 use thiserror::Error;
+
+pub use address::BrowserLink;
 
 use crate::paths;
 
@@ -26,7 +30,8 @@ pub enum Spec {
         /// Requested version or range.
         request: VersionRequest,
     },
-    /// A folder, as written. A leading `~` is the user's home.
+    /// A folder, as written. A leading `~` is the user's home. If no folder has this name, the part after its last `#`
+    /// names one of the skills in the folder.
     Folder(String),
     /// A `.skill` file, as written.
     Archive(String),
@@ -46,12 +51,15 @@ pub struct VersionRequest {
 /// A folder in a git repository: `URL[#path][@ref]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitSpec {
-    /// URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or `github:owner/repo`.
+    /// URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or `github:owner/repo`. A
+    /// browser's link and `gitlab:` are converted to one of these.
     pub written: String,
     /// Folder within the repository; `None` for the whole repository.
     pub path: Option<SkillPath>,
     /// Branch, tag or full commit id; `None` for the default branch.
     pub reference: Option<String>,
+    /// Browser's link whose reference and path are not separated yet. `path` and `reference` are `None` then.
+    pub link: Option<BrowserLink>,
 }
 
 /// Reasons why a text is not a valid [`Spec`].
@@ -72,9 +80,24 @@ pub enum SpecError {
     /// The URL contains a user name or password, which would be stored in lock files and histories.
     #[error("the URL {0:?} contains a user name or password")]
     Credentials(String),
-    /// The text after `github:` is not an owner and a repository.
-    #[error("{0:?} does not have the form github:owner/repo")]
+    /// The text after `github:` is not an owner, a repository and possibly a path.
+    #[error("{0:?} does not have the form github:owner/repo or github:owner/repo/path")]
     GitHub(String),
+    /// The text after `gitlab:` is not a group and a repository.
+    #[error("{0:?} does not have the form gitlab:group/repo")]
+    GitLab(String),
+    /// The text before the colon is not a host that has a short form.
+    #[error("{0:?} names a host that has no short form")]
+    Host(String),
+    /// The link leads to a page of the host that does not show a repository or a folder.
+    #[error("{0:?} is not the page of a repository or of a folder in it")]
+    Page(String),
+    /// The text has the form of a repository of GitHub and cannot be the name of a skill in a registry.
+    #[error("{0} was not found: names of skills in a registry have only lower-case letters, digits and hyphens")]
+    Repository(String),
+    /// The text is too long. It is not repeated.
+    #[error("the address is longer than {} bytes", address::LONGEST)]
+    TooLong,
     /// The reference is not a possible branch, tag or commit of git.
     #[error("{0:?} is not the name of a branch, tag or commit")]
     Reference(String),
@@ -99,15 +122,29 @@ impl Fails for SpecError {
     fn failure(&self) -> Failure {
         let usage = Failure::new(FailureKind::Usage, "invalid_spec");
         match self {
-            Self::Form(text) => usage.hint(format!("to name a folder, write ./{text}")),
+            Self::Form(text) => {
+                usage.hint(format!("to name a folder, write ./{text}; for a folder of a repository, github:{text}"))
+            }
+            Self::Repository(text) => Failure::new(FailureKind::NotFound, "not_found").hint(repository_hint(text)),
+            Self::GitLab(_) => usage.hint("write the group and the repository, as in gitlab:group/repo"),
+            Self::Host(_) => usage.hint("write the whole URL, as in https://codeberg.org/owner/repo"),
+            Self::Page(_) => usage.hint(
+                "copy the link of the repository or folder, as in https://github.com/owner/repo/tree/main/skills/pdf",
+            ),
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
             Self::Credentials(_) => usage.hint("remove them from the URL; git's credential helper supplies them"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
             _ => usage.hint(
-                "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL or github:owner/repo",
+                "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL, a browser's link or \
+                 github:owner/repo",
             ),
         }
     }
+}
+
+/// Returns the hint that installs from a repository of GitHub.
+pub(crate) fn repository_hint(repository: &str) -> String {
+    format!("if it is a repository of github.com, install it in a terminal: skillhub install github:{repository}")
 }
 
 impl VersionRequest {
@@ -163,11 +200,17 @@ impl FromStr for Spec {
         if text.starts_with('-') {
             return Err(SpecError::Hyphen(text.to_owned()));
         }
-        if text.starts_with("github:") || text.starts_with("git+") || is_scp_form(text) {
+        if text.len() > address::LONGEST {
+            return Err(SpecError::TooLong);
+        }
+        if ["github:", "gitlab:", "git+"].iter().any(|start| text.starts_with(start)) || is_scp_form(text) {
             return Ok(Self::Git(text.parse()?));
         }
         if text.contains("://") {
             return of_url(text);
+        }
+        if let Some(git) = address::of_link(text)? {
+            return Ok(Self::Git(git));
         }
         if text.to_ascii_lowercase().ends_with(".skill") {
             return Ok(Self::Archive(text.to_owned()));
@@ -211,6 +254,9 @@ fn of_url(text: &str) -> Result<Spec, SpecError> {
 
 fn of_registry(text: &str) -> Result<Spec, SpecError> {
     let (name, request) = text.split_once('@').unwrap_or((text, ""));
+    if name.split_once(':').is_some_and(|(host, _)| !host.contains('/') && address::is_repository(host)) {
+        return Err(SpecError::Host(name.to_owned()));
+    }
     if text.ends_with('@') {
         return Err(SpecError::Form(text.to_owned()));
     }
@@ -220,10 +266,16 @@ fn of_registry(text: &str) -> Result<Spec, SpecError> {
     }
     match name.parse() {
         Ok(name) => Ok(Spec::Qualified { name, request }),
+        Err(_) if is_github_name(name) => Err(SpecError::Repository(text.to_owned())),
         Err(QualifiedNameError::Form(text)) => Err(SpecError::Form(text)),
         Err(QualifiedNameError::Owner(error)) => Err(error.into()),
         Err(QualifiedNameError::Name(error)) => Err(error.into()),
     }
+}
+
+/// Returns whether the text has the form `owner/repo`.
+fn is_github_name(text: &str) -> bool {
+    text.matches('/').count() == 1 && address::is_repository(text)
 }
 
 fn check_url(text: &str) -> Result<(), SpecError> {
@@ -237,21 +289,39 @@ fn check_url(text: &str) -> Result<(), SpecError> {
 impl FromStr for GitSpec {
     type Err = SpecError;
     fn from_str(text: &str) -> Result<Self, SpecError> {
+        if text.len() > address::LONGEST {
+            return Err(SpecError::TooLong);
+        }
+        if let Some(git) = address::of_link(text)? {
+            return Ok(git);
+        }
         let (left, right) = text.split_once('#').unwrap_or((text, ""));
-        let (written, before) = cut_reference_of_url(left);
+        let (left, before) = cut_reference_of_url(left);
         let (path, after) = cut_reference_of_path(right);
         let reference = after.or(before).map(str::to_owned);
-        let path = path.trim_start_matches("./").trim_end_matches('/');
-        let path = if path.is_empty() { None } else { Some(SkillPath::parse(path)?) };
-        let spec = Self { written: written.to_owned(), path, reference };
-        spec.check()?;
-        Ok(spec)
+        let (written, folder) = of_short_form(left)?;
+        if !folder.is_empty() && !path.is_empty() {
+            return Err(SpecError::GitHub(text.to_owned()));
+        }
+        let path = address::path_of(if folder.is_empty() { path } else { folder })?;
+        Self { written, path, reference, link: None }.checked()
     }
+}
+
+/// Returns the URL of `gitlab:group/repo`, and the repository and folder of `github:owner/repo/path`. Any other text is
+/// returned as it is.
+fn of_short_form(text: &str) -> Result<(String, &str), SpecError> {
+    if let Some(repository) = text.strip_prefix("gitlab:") {
+        return Ok((address::of_gitlab(repository)?, ""));
+    }
+    let Some(rest) = text.strip_prefix("github:") else { return Ok((text.to_owned(), "")) };
+    let (repository, folder) = address::split_repository(rest);
+    Ok((format!("github:{}", repository.strip_suffix(".git").unwrap_or(repository)), folder))
 }
 
 /// Splits `…/repo.git@ref` or `…/repo@ref`. An `@` before the last slash belongs to a user name.
 fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
-    if text.starts_with("github:") {
+    if text.starts_with("github:") || text.starts_with("gitlab:") {
         return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
     }
     if let Some((url, reference)) = text.split_once(".git@") {
@@ -291,13 +361,7 @@ impl GitSpec {
     /// Returns the only transport that git may use for this URL.
     #[must_use]
     pub fn transport(&self) -> &'static str {
-        match self.url().split_once("://").map(|(scheme, _)| scheme) {
-            Some("file") => "file",
-            Some("https") => "https",
-            Some("http") => "http",
-            Some("git") => "git",
-            _ => "ssh",
-        }
+        transport_of(&self.url())
     }
 
     /// Returns the name of the repository, as the fallback name of a skill.
@@ -307,15 +371,15 @@ impl GitSpec {
         last.strip_suffix(".git").unwrap_or(last)
     }
 
+    /// Returns the spec if git may be called with it.
+    pub(crate) fn checked(self) -> Result<Self, SpecError> {
+        self.check()?;
+        Ok(self)
+    }
+
     fn check(&self) -> Result<(), SpecError> {
-        if let Some(repository) = self.written.strip_prefix("github:") {
-            let word = |part: &str| {
-                let plain = part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-                plain && !part.is_empty() && !part.starts_with(['-', '.'])
-            };
-            if !repository.split_once('/').is_some_and(|(owner, name)| word(owner) && word(name)) {
-                return Err(SpecError::GitHub(self.written.clone()));
-            }
+        if self.written.strip_prefix("github:").is_some_and(|repository| !is_github_name(repository)) {
+            return Err(SpecError::GitHub(self.written.clone()));
         }
         let url = self.url();
         check_url(&url)?;
@@ -335,6 +399,18 @@ impl GitSpec {
     }
 }
 
+/// Returns the only transport that git may use for a URL.
+pub(crate) fn transport_of(url: &str) -> &'static str {
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("file") => "file",
+        Some("https") => "https",
+        Some("http") => "http",
+        Some("git") => "git",
+        None if url.starts_with('/') => "file",
+        _ => "ssh",
+    }
+}
+
 /// Returns the part between the scheme and the path.
 fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -351,7 +427,7 @@ fn without_user(url: &str) -> String {
 }
 
 /// Checks the rules of `git check-ref-format` that matter before git itself checks them.
-fn check_reference(text: &str) -> Result<(), SpecError> {
+pub(crate) fn check_reference(text: &str) -> Result<(), SpecError> {
     let bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     let refused = text.is_empty() || text.starts_with(['-', '/', '+']) || text.contains("..") || text.contains("@{");
     if refused || text.contains(bad) || text.ends_with(['/', '.']) {
@@ -362,6 +438,9 @@ fn check_reference(text: &str) -> Result<(), SpecError> {
 
 impl fmt::Display for GitSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(link) = &self.link {
+            return f.write_str(&link.text);
+        }
         f.write_str(&self.written)?;
         match (&self.path, &self.reference) {
             (None, None) => Ok(()),
@@ -474,6 +553,10 @@ mod tests {
             "https://h/o/r#p/q@v1",
             "git@h:o/r.git#p",
             "github:o/r@feature/x",
+            "github:o/r/skills/pdf",
+            "gitlab:g/s/r@v1",
+            "https://github.com/o/r/tree/feature/x/pdf?x=1",
+            "github.com/o/r/tree/main/pdf",
             "file:///srv/r@main",
             "git+ssh://h/r",
         ] {
@@ -513,7 +596,7 @@ mod tests {
             "https://h/a b.git",
             "ftp://h/r",
             "github:o",
-            "github:o/r/s",
+            "github:o/r/../s",
             "github:../r",
             "a/b/c",
             "acme/",

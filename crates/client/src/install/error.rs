@@ -308,7 +308,7 @@ impl Fails for InstallError {
         match self {
             Self::Spec(error) => error.failure(),
             Self::Agent(error) => error.failure(),
-            Self::Resolve(error) => error.failure(),
+            Self::Resolve(error) => error.failure_of_install(),
             Self::NotInThisRegistry { .. } | Self::OtherRegistry { .. } => self.registry_failure(),
             Self::Pick(error) => error.failure(),
             Self::Fetch(error) => fetch_failure(error),

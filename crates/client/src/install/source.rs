@@ -1,20 +1,21 @@
 //! [`fetch`]: downloads and verifies the skills that a spec or a lock file entry names.
 
+mod folder;
 mod git;
+mod listing;
 
 use std::path::{Path, PathBuf};
 
-use cap_std::{ambient_authority, fs::Dir};
-use library::{
-    Home, Origin, RegistryRelease, SourceDigest, SourceSkill,
-    folder::{self, FolderError, Leftovers},
-};
+use library::{Home, Origin, RegistryRelease, SourceDigest, SourceSkill};
+pub use listing::SourceListing;
 use registry_index::{Entry, FetchError};
 use skill::failure::{Fails, FailureKind};
 use skill::{
     Bundle, Digest, Limits,
     archive::{self, Archive},
 };
+
+use folder::is_folder;
 
 use super::{
     Evolved, InstallError, InstallRequest,
@@ -27,7 +28,7 @@ use super::{
 };
 use crate::{
     cache::Cache,
-    discovery::{self, DiscoveredSkill},
+    discovery::DiscoveredSkill,
     http::{self, HttpError},
     lock_file::{LockFile, LockedSkill},
     lookalike, paths,
@@ -131,6 +132,17 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
     Ok(())
 }
 
+/// Notes in an error that a folder has the name of the skill that no registry has.
+fn note_folder(error: ResolveError) -> ResolveError {
+    match error {
+        ResolveError::NotFound { name, registry, similar, .. } => {
+            let is_folder = is_folder(Path::new(&name));
+            ResolveError::NotFound { name, registry, similar, is_folder }
+        }
+        other => other,
+    }
+}
+
 struct Source<'a> {
     by: Inputs<'a>,
     registries: Registries,
@@ -147,11 +159,12 @@ impl<'a> Source<'a> {
         match spec {
             Spec::Qualified { request, .. } | Spec::Bare { request, .. } => {
                 let lock = LockFile::read(self.by.lock_path)?;
-                let Located { registry, name, .. } = resolve::locate_known(&self.registries, spec, &lock)?;
-                let found = resolve::release_in(registry, name, request)?;
+                let found = resolve::locate_known(&self.registries, spec, &lock)
+                    .and_then(|Located { registry, name, .. }| resolve::release_in(registry, name, request))
+                    .map_err(note_folder)?;
                 Ok(vec![self.of_release(&found, request)?])
             }
-            Spec::Folder(text) => self.of_folder(&self.path(text)),
+            Spec::Folder(text) => self.of_folder_spec(text),
             Spec::Archive(text) => Ok(vec![self.of_archive(&self.path(text))?]),
             Spec::ArchiveUrl(url) => Ok(vec![self.of_url(url)?]),
             Spec::Git(git) => self.of_git(git, None),
@@ -168,7 +181,7 @@ impl<'a> Source<'a> {
             Origin::Git { commit, .. } => self.of_locked_git(locked, commit.as_ref()),
             Origin::Folder { path, .. } => match self.of_cache(locked)? {
                 Some(candidate) => Ok(candidate),
-                None => one(self.of_folder(Path::new(path))?, locked),
+                None => one(self.of_folder(Path::new(path), &self.request.pick)?, locked),
             },
             Origin::Archive { place, .. } => match self.of_cache(locked)? {
                 Some(candidate) => Ok(candidate),
@@ -300,28 +313,6 @@ impl<'a> Source<'a> {
             base: None,
             taken: None,
         }))
-    }
-
-    fn of_folder(&self, path: &Path) -> Result<Vec<Candidate>, InstallError> {
-        let open = |source| InstallError::Open { path: path.to_owned(), source };
-        let path = library::resolve(path).map_err(open)?;
-        let origin = path.display().to_string();
-        let top = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
-        let unreadable = |source: FolderError| InstallError::Folder { origin: origin.clone(), source };
-        let found = discovery::in_folder(&top).map_err(unreadable)?;
-        let chosen = discovery::choose(found, "", &self.request.pick, &origin)?;
-        let mut candidates = Vec::new();
-        for skill in chosen {
-            let dir = if skill.folder.is_empty() { top.try_clone() } else { top.open_dir(&skill.folder) };
-            let bundle = folder::read_dir(dir.map_err(open)?, Leftovers::Skip, &Limits::default());
-            let bundle = bundle.map_err(unreadable)?;
-            let place = if skill.folder.is_empty() { path.clone() } else { path.join(&skill.folder) };
-            let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let path = place.display().to_string();
-            let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
-            candidates.push(self.candidate(&skill, &fallback, bundle, Local { requested, local: true }, of)?);
-        }
-        Ok(candidates)
     }
 
     fn of_archive(&self, path: &Path) -> Result<Candidate, InstallError> {

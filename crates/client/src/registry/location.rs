@@ -25,13 +25,14 @@ impl Location {
             let path = paths::of_file_url(text).ok_or_else(|| RegistryError::NoPath(text.to_owned()))?;
             return Ok(Self::Folder(path));
         }
-        let is_git = text.contains("://") || text.starts_with("github:") || is_scp_form(text);
+        let is_git = text.contains("://") || ["github:", "gitlab:"].iter().any(|start| text.starts_with(start));
+        let is_git = is_git || is_scp_form(text);
         if !is_git {
             return Ok(Self::Folder(base.join(text)));
         }
         let spec: GitSpec = text.parse()?;
-        match (&spec.path, &spec.reference) {
-            (None, None) => Ok(Self::Git(spec)),
+        match (&spec.path, &spec.reference, &spec.link) {
+            (None, None, None) => Ok(Self::Git(spec)),
             _ => Err(RegistryError::Part(text.to_owned())),
         }
     }
@@ -68,7 +69,12 @@ mod tests {
             let refused = read(text);
             assert!(!matches!(refused, Ok(Location::Git(_))), "{text}: {refused:?}");
         }
-        for text in ["https://example.org/x.git#skills", "https://example.org/x.git@v1", "file://host/x"] {
+        for text in [
+            "https://example.org/x.git#skills",
+            "https://example.org/x.git@v1",
+            "file://host/x",
+            "https://github.com/o/r/tree/main/x",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

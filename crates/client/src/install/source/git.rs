@@ -5,11 +5,12 @@ use std::rc::Rc;
 use library::{CommitId, Origin};
 use skill::Limits;
 
-use super::{Candidate, InstallError, Local, Source, one};
+use super::{Candidate, InstallError, Local, Source, folder::with_warnings, one};
 use crate::{
-    discovery,
+    discovery::{DiscoveredSkill, ForeignPlugin, Pick, SourceContents},
     git_source::{GitError, Repository},
     lock_file::LockedSkill,
+    plugin_manifest::{MANIFEST, MOST_BYTES},
     spec::GitSpec,
 };
 
@@ -27,10 +28,64 @@ impl Source<'_> {
     }
 
     fn of_repository(&self, git: &GitSpec, repository: &Repository) -> Result<Vec<Candidate>, InstallError> {
+        let (git, contents, pick) = self.contents_of(git, repository)?;
+        let chosen = contents.choose(&pick)?;
+        let mut candidates = self.candidates_of(&git, repository, chosen.skills)?;
+        candidates.extend(self.of_foreign(&chosen.foreign)?);
+        Ok(with_warnings(candidates, contents.warnings))
+    }
+
+    /// Returns the spec with its reference and path, the skills of the source, and the selection. A path that the
+    /// repository does not have is the name of a skill or a plugin.
+    fn contents_of(
+        &self,
+        git: &GitSpec,
+        repository: &Repository,
+    ) -> Result<(GitSpec, SourceContents, Pick), InstallError> {
+        let git = repository.spec(git);
         let found = repository.skills(git.path.as_ref())?;
+        let origin = git.to_string();
+        let (found, git, pick) = match &git.path {
+            Some(path) if found.is_empty() => {
+                let pick = Pick { skills: vec![path.to_string()], all: false };
+                (repository.skills(None)?, GitSpec { path: None, ..git }, pick)
+            }
+            _ => (found, git, self.request.pick.clone()),
+        };
         let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
+        let place = if top.is_empty() { MANIFEST.to_owned() } else { format!("{top}/{MANIFEST}") };
+        let manifest = repository.file(&place, MOST_BYTES)?;
+        let contents = SourceContents::new(found, &top, &origin).with_manifest(manifest.as_deref(), Some(&git.url()));
+        Ok((git, contents, pick))
+    }
+
+    /// Finds the skills of a repository.
+    pub(super) fn git_contents(&self, git: &GitSpec) -> Result<SourceContents, InstallError> {
+        let repository = self.repository(git, None)?;
+        self.contents_of(git, &repository).map(|(_, contents, _)| contents)
+    }
+
+    /// Reads all skills of plugins in other repositories. A manifest there is not followed.
+    pub(super) fn of_foreign(&self, plugins: &[ForeignPlugin]) -> Result<Vec<Candidate>, InstallError> {
         let mut candidates = Vec::new();
-        for skill in discovery::choose(found, &top, &self.request.pick, &git.to_string())? {
+        for ForeignPlugin { git, .. } in plugins {
+            let repository = self.repository(git, None)?;
+            let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
+            let contents = SourceContents::new(repository.skills(git.path.as_ref())?, &top, &git.to_string());
+            let chosen = contents.choose(&Pick { all: true, ..Pick::default() })?;
+            candidates.extend(self.candidates_of(git, &repository, chosen.skills)?);
+        }
+        Ok(candidates)
+    }
+
+    fn candidates_of(
+        &self,
+        git: &GitSpec,
+        repository: &Repository,
+        skills: Vec<DiscoveredSkill>,
+    ) -> Result<Vec<Candidate>, InstallError> {
+        let mut candidates = Vec::new();
+        for skill in skills {
             let bundle = repository.read(&skill.folder, &Limits::default())?;
             let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
             let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();

@@ -1,0 +1,210 @@
+//! [`list`] and [`ask_further`]: what a source offers, as a list and as a question.
+
+use std::collections::BTreeMap;
+
+use client::{GitSpec, InstallError, InstallRequest, Installed, OfferedSkill, Pick, PickError, ResolveError, Spec};
+use serde_json::{Value, json};
+use skill::counted;
+use unicode_width::UnicodeWidthStr;
+
+use super::installer;
+use crate::{
+    accepting::AcceptArgs,
+    args::Global,
+    context::Context,
+    exit::{CliError, Exit},
+    print::{FAINT, STRONG, Table, WARN, visible, wrapped},
+    reading::read_answer,
+};
+
+/// Width of a line of the list in columns.
+const COLUMNS: usize = 80;
+
+/// Width of the names, except for longer ones.
+const NAME_COLUMNS: usize = 28;
+
+/// Prints the skills of the sources, and installs nothing.
+pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliError> {
+    let mut library = context.library()?;
+    let mut listings = Vec::new();
+    for spec in &request.specs {
+        let listing = installer(context, &mut library, "fetching", &AcceptArgs::default(), |installer| {
+            Ok(installer.offered(spec, request)?)
+        })?;
+        listings.push((spec.to_string(), listing));
+    }
+    let sources: Vec<Value> = listings
+        .iter()
+        .map(|(source, listing)| {
+            let skills: Vec<Value> = listing.skills.iter().map(document).collect();
+            json!({"source": source, "skills": skills, "warnings": listing.warnings})
+        })
+        .collect();
+    context.out.answer(&json!({"ok": true, "sources": sources}), |out| {
+        for (source, listing) in &listings {
+            writeln!(out, "{STRONG}{}{STRONG:#}: {}", visible(source), counted(listing.skills.len(), "skill"))?;
+            lines(&listing.skills, 2).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+            plugin_lines(&listing.skills).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            for warning in &listing.warnings {
+                out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn document(skill: &OfferedSkill) -> Value {
+    let OfferedSkill { name, description, folder, plugin, repository } = skill;
+    json!({"name": name, "description": description, "path": folder, "plugin": plugin, "repository": repository})
+}
+
+/// Formats one line per skill: its name and the start of its description. `indent` columns are left free.
+fn lines(skills: &[OfferedSkill], indent: usize) -> Vec<String> {
+    let longest = skills.iter().map(|skill| visible(&skill.name).width()).max().unwrap_or(0).min(NAME_COLUMNS);
+    let line = |skill: &OfferedSkill| {
+        let name = visible(&skill.name).to_string();
+        let gap = " ".repeat(longest.saturating_sub(name.width()) + 2);
+        let repository = skill.repository.as_ref().map(|place| format!("in {place}: ")).unwrap_or_default();
+        let text = (repository + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
+        let free = COLUMNS.saturating_sub(indent + name.width() + gap.len());
+        let text = Table::cut(&visible(&text).to_string(), free);
+        format!("{STRONG}{name}{STRONG:#}{gap}{FAINT}{text}{FAINT:#}").trim_end().to_owned()
+    };
+    skills.iter().map(line).collect()
+}
+
+/// Names the plugins that have several skills, which can be chosen together.
+fn plugin_lines(skills: &[OfferedSkill]) -> Vec<String> {
+    let mut plugins: BTreeMap<&str, usize> = BTreeMap::new();
+    for plugin in skills.iter().filter_map(|skill| skill.plugin.as_deref()) {
+        *plugins.entry(plugin).or_default() += 1;
+    }
+    let plugins: Vec<String> =
+        plugins.iter().filter(|(_, skills)| **skills > 1).map(|(name, skills)| format!("{name} ({skills})")).collect();
+    if plugins.is_empty() {
+        return Vec::new();
+    }
+    wrapped(&format!("Plugins, for all of their skills at once: {}", visible(&plugins.join(", "))), COLUMNS)
+}
+
+/// Asks at a terminal for what a failed install of one spec lacks: whether a repository is meant, or which of its
+/// skills. Returns the request to try next; `None` if there is nothing to ask or the answer declines.
+pub fn ask_further(
+    context: &Context,
+    global: &Global,
+    request: &InstallRequest,
+    installed: &[Installed],
+) -> Option<InstallRequest> {
+    let ([spec], [only]) = (request.specs.as_slice(), installed) else { return None };
+    match (spec, only.error.as_ref()?) {
+        (Spec::Qualified { name, .. }, InstallError::Resolve(ResolveError::NotFound { is_folder: false, .. })) => {
+            let git = ask_repository(context, global, &name.to_string())?;
+            Some(InstallRequest { specs: vec![Spec::Git(git)], ..request.clone() })
+        }
+        (_, InstallError::Pick(PickError::Several { skills, .. })) if can_ask(context) && !request.frozen => {
+            let pick = Pick { skills: ask_skills(context, skills)?, all: false };
+            Some(InstallRequest { pick, ..request.clone() })
+        }
+        _ => None,
+    }
+}
+
+fn can_ask(context: &Context) -> bool {
+    context.is_at_terminal() && !context.out.json && !context.out.quiet
+}
+
+/// Asks whether `owner/repo` is a repository of GitHub.
+pub fn ask_repository(context: &Context, global: &Global, name: &str) -> Option<GitSpec> {
+    if !can_ask(context) {
+        return None;
+    }
+    let question = format!("No skill {name} in the registries; install from github.com/{name}? [y/N] ");
+    let is_agreed = global.yes || matches!(read_answer(&question)?.to_ascii_lowercase().as_str(), "y" | "yes");
+    is_agreed.then(|| format!("github:{name}").parse().ok()).flatten()
+}
+
+/// Asks which of several skills are meant. An empty answer declines.
+fn ask_skills(context: &Context, skills: &[OfferedSkill]) -> Option<Vec<String>> {
+    let digits = skills.len().to_string().len();
+    for (at, line) in lines(skills, digits + 2).iter().enumerate() {
+        context.out.note(&format!("{:>digits$}  {line}", at + 1));
+    }
+    loop {
+        let answer = read_answer("Install which? Numbers, names or all (press Enter for none): ")?;
+        match chosen(&answer, skills) {
+            Ok(names) if names.is_empty() => return None,
+            Ok(names) => return Some(names),
+            Err(word) => context.out.note(&format!("{} is not in the list", visible(&word))),
+        }
+    }
+}
+
+/// Parses an answer: numbers, ranges of numbers and names, separated by commas or spaces, or `all`, which leaves out
+/// other repositories. The error is the first part that names no skill.
+fn chosen(answer: &str, skills: &[OfferedSkill]) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {
+        let found: Vec<&OfferedSkill> = match (word, range(word)) {
+            ("all" | "*", _) => skills.iter().filter(|skill| skill.repository.is_none()).collect(),
+            (_, Some((first, last))) => {
+                skills.get(first.wrapping_sub(1)..last).map(|some| some.iter().collect()).unwrap_or_default()
+            }
+            _ => skills.iter().filter(|skill| skill.name == word).collect(),
+        };
+        if found.is_empty() {
+            return Err(word.to_owned());
+        }
+        for skill in found {
+            if !names.contains(&skill.name) {
+                names.push(skill.name.clone());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Parses `3` or `3-5`.
+fn range(word: &str) -> Option<(usize, usize)> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered() -> Vec<OfferedSkill> {
+        let skill = |name: &str, repository: Option<&str>| OfferedSkill {
+            name: name.to_owned(),
+            description: "Reads and writes files of every kind. ".repeat(9),
+            folder: String::new(),
+            plugin: repository.is_none().then(|| "kit".to_owned()),
+            repository: repository.map(str::to_owned),
+        };
+        vec![skill("a", None), skill("b-2", None), skill("c", Some("github:x/y"))]
+    }
+
+    #[test]
+    fn answers_choose_by_number_and_name() {
+        let chosen = |answer: &str| chosen(answer, &offered()).map(|names| names.join(" "));
+        for (answer, names) in
+            [("", ""), ("1", "a"), ("2-3,1", "b-2 c a"), ("b-2 c", "b-2 c"), ("all", "a b-2"), ("1 a", "a")]
+        {
+            assert_eq!(chosen(answer), Ok(names.to_owned()), "{answer}");
+        }
+        for bad in ["0", "4", "2-9", "3-1", "x", "0-1", "18446744073709551615"] {
+            assert_eq!(chosen(bad), Err(bad.to_owned()));
+        }
+    }
+
+    #[test]
+    fn lines_fit_eighty_columns() {
+        for line in lines(&offered(), 2) {
+            let shown = anstream::adapter::strip_str(&line).to_string();
+            assert!(shown.width() <= COLUMNS - 2 && shown.contains("Reads"), "{shown}");
+        }
+        assert_eq!(plugin_lines(&offered()), ["Plugins, for all of their skills at once: kit (2)"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Skills in folders.
+
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use library::{
+    Origin,
+    folder::{self, FolderError, Leftovers},
+};
+use skill::Limits;
+
+use super::{Candidate, InstallError, Local, Source};
+use crate::discovery::{self, Pick, SourceContents};
+
+/// An open folder with its resolved path.
+pub(super) struct OpenFolder {
+    path: PathBuf,
+    dir: Dir,
+}
+
+impl OpenFolder {
+    fn open(path: &Path) -> Result<Self, InstallError> {
+        let open = |source| InstallError::Open { path: path.to_owned(), source };
+        let path = library::resolve(path).map_err(open)?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
+        Ok(Self { path, dir })
+    }
+
+    fn origin(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn unreadable(&self, source: FolderError) -> InstallError {
+        InstallError::Folder { origin: self.origin(), source }
+    }
+
+    /// Finds the skills in the folder and its manifest.
+    pub(super) fn contents(&self) -> Result<SourceContents, InstallError> {
+        let found = discovery::in_folder(&self.dir).map_err(|error| self.unreadable(error))?;
+        let manifest = discovery::manifest_in(&self.dir);
+        Ok(SourceContents::new(found, "", &self.origin()).with_manifest(manifest.as_deref(), None))
+    }
+}
+
+impl Source<'_> {
+    /// Returns the folder that a spec names, and the selection in it. If the spec as a whole is not a folder, the part
+    /// after the last `#` is the name or the path of a skill.
+    pub(super) fn open_spec(&self, text: &str) -> Result<(OpenFolder, Pick), InstallError> {
+        let whole = self.path(text);
+        if let (false, Some((folder, skill))) = (is_folder(&whole), text.rsplit_once('#')) {
+            let folder = self.path(folder);
+            let below = folder.join(skill);
+            let is_below = Path::new(skill).components().all(|part| matches!(part, Component::Normal(_)));
+            if is_below && is_folder(&below) {
+                return Ok((OpenFolder::open(&below)?, self.request.pick.clone()));
+            }
+            return Ok((OpenFolder::open(&folder)?, Pick { skills: vec![skill.to_owned()], all: false }));
+        }
+        Ok((OpenFolder::open(&whole)?, self.request.pick.clone()))
+    }
+
+    pub(super) fn of_folder_spec(&self, text: &str) -> Result<Vec<Candidate>, InstallError> {
+        let (folder, pick) = self.open_spec(text)?;
+        self.of_open_folder(&folder, &pick)
+    }
+
+    pub(super) fn of_folder(&self, path: &Path, pick: &Pick) -> Result<Vec<Candidate>, InstallError> {
+        self.of_open_folder(&OpenFolder::open(path)?, pick)
+    }
+
+    fn of_open_folder(&self, top: &OpenFolder, pick: &Pick) -> Result<Vec<Candidate>, InstallError> {
+        let contents = top.contents()?;
+        let chosen = contents.choose(pick)?;
+        let mut candidates = Vec::new();
+        for skill in chosen.skills {
+            let place = if skill.folder.is_empty() { top.path.clone() } else { top.path.join(&skill.folder) };
+            let dir = if skill.folder.is_empty() { top.dir.try_clone() } else { top.dir.open_dir(&skill.folder) };
+            let dir = dir.map_err(|source| InstallError::Open { path: place.clone(), source })?;
+            let bundle = folder::read_dir(dir, Leftovers::Skip, &Limits::default());
+            let bundle = bundle.map_err(|error| top.unreadable(error))?;
+            let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = place.display().to_string();
+            let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
+            candidates.push(self.candidate(&skill, &fallback, bundle, Local { requested, local: true }, of)?);
+        }
+        candidates.extend(self.of_foreign(&chosen.foreign)?);
+        Ok(with_warnings(candidates, contents.warnings))
+    }
+}
+
+/// Returns whether a path is that of a folder. Links are followed.
+pub(super) fn is_folder(path: &Path) -> bool {
+    Dir::open_ambient_dir(path, ambient_authority()).is_ok()
+}
+
+/// Adds the warnings about a source to its first skill.
+pub(super) fn with_warnings(mut candidates: Vec<Candidate>, warnings: Vec<String>) -> Vec<Candidate> {
+    if let Some(first) = candidates.first_mut() {
+        first.warnings.extend(warnings);
+    }
+    candidates
+}

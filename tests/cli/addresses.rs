@@ -1,0 +1,163 @@
+//! `install` from addresses as people paste and type them, and from manifests of plugins.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Hosting, Sandbox, git, skill_md, write_files};
+
+fn names(document: &Value) -> Vec<&str> {
+    let skills = document["skills"].as_array().or_else(|| document["sources"][0]["skills"].as_array());
+    skills.unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect()
+}
+
+/// Writes a harmless skill, named like the last part of its path.
+fn write_skill(sandbox: &Sandbox, path: &str) {
+    let name = path.rsplit(['/', '#']).next().unwrap();
+    let text = skill_md(name, &format!("Does {name}. Use in tests."), "Read the input.");
+    write_files(&sandbox.cwd().join(path), &[("SKILL.md", text.as_bytes(), false)]);
+}
+
+fn lock_file(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap()
+}
+
+/// The branch `feature/x` is chosen although the branch `feature` would leave the path `x/skills/pdf`.
+#[test]
+fn link_finds_longest_branch() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    let folder = hosting.add_skills("github.com/acme/kit", &["skills/pdf", "skills/csv"]);
+    git(&sandbox, &["-C", folder.to_str().unwrap(), "branch", "feature/x"]);
+    git(&sandbox, &["-C", folder.to_str().unwrap(), "tag", "v1"]);
+    let link = "https://github.com/acme/kit/blob/feature/x/skills/pdf/SKILL.md?plain=1#L3";
+    assert_eq!(names(&hosting.done(&["install", link])), ["pdf"]);
+    assert!(lock_file(&sandbox).contains("github:acme/kit#skills/pdf@feature/x"), "{}", lock_file(&sandbox));
+    fs::remove_dir_all(sandbox.cwd().join(".agents/skills/pdf")).unwrap();
+    fs::remove_dir_all(sandbox.skillhub_home().join("cache")).unwrap();
+    hosting.done(&["install", "--frozen"]);
+    assert!(sandbox.cwd().join(".agents/skills/pdf/SKILL.md").exists());
+    let by_tag = hosting.done(&["install", "github.com/acme/kit/tree/v1/skills/csv"]);
+    assert_eq!(names(&by_tag), ["csv"]);
+    hosting.ask(&["install", "https://github.com/acme/kit/tree/none/skills/pdf"]).refused_with_hint(7, "not_found");
+}
+
+#[test]
+fn links_of_each_host_install() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["gitlab.com", "codeberg.org", "bitbucket.org"]);
+    hosting.add_skills("gitlab.com/acme/deep/kit", &["skills/one", "skills/two"]);
+    hosting.add_skills("codeberg.org/acme/kit", &["skills/three", "skills/x"]);
+    hosting.add_skills("bitbucket.org/acme/kit", &["skills/four", "skills/x"]);
+    for (address, name) in [
+        ("https://gitlab.com/acme/deep/kit/-/tree/main/skills/one?ref_type=heads", "one"),
+        ("gitlab:acme/deep/kit#two", "two"),
+        ("https://codeberg.org/acme/kit/src/branch/main/skills/three", "three"),
+        ("https://bitbucket.org/acme/kit/src/main/skills/four/", "four"),
+    ] {
+        assert_eq!(names(&hosting.done(&["install", address])), [name], "{address}");
+    }
+    hosting.done(&["install", "--frozen"]);
+    hosting.ask(&["install", "bitbucket:acme/kit"]).refused_with_hint(2, "invalid_spec");
+}
+
+#[test]
+fn unknown_names_lead_to_repository_or_folder() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/acme/kit", &["skills/pdf"]);
+    hosting.add_skills("github.com/ACME/Kit", &["skills/csv"]);
+    for name in ["acme/kit", "ACME/Kit"] {
+        let error = hosting.ask(&["install", name]).refused_with_hint(7, "not_found");
+        assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install github:{name}")), "{error}");
+        hosting.done(&["install", &format!("github:{name}")]);
+    }
+    write_skill(&sandbox, "skills/mine");
+    write_skill(&sandbox, "a/b/deep");
+    for (path, exit, code) in [("skills/mine", 7, "not_found"), ("a/b/deep", 2, "invalid_spec")] {
+        let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install ./{path}")), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn terminal_asks_for_repository_and_skills() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/Acme/Kit", &["skills/csv", "skills/pdf", "skills/xml"]);
+    let skills = sandbox.cwd().join(".agents/skills");
+    hosting.typing("n\n", &["install", "Acme/Kit"]).exits(7);
+    hosting.typing("y\n\n", &["install", "Acme/Kit"]).exits(6);
+    assert!(!skills.join("csv").exists() && !skills.join("pdf").exists());
+    hosting.typing("y\n9\n2,xml\n", &["install", "Acme/Kit"]).exits(0);
+    assert!(!skills.join("csv").exists() && skills.join("pdf").exists() && skills.join("xml").exists());
+}
+
+#[test]
+fn hash_names_skill_of_folder() {
+    let sandbox = Sandbox::project();
+    for skill in ["kit/skills/pdf", "kit/skills/csv", "kit/skills/xml", "odd#name"] {
+        write_skill(&sandbox, skill);
+    }
+    assert_eq!(names(&sandbox.done(&["install", "./kit#pdf"])), ["pdf"]);
+    assert_eq!(names(&sandbox.done(&["install", "./kit#skills/csv"])), ["csv"]);
+    let whole = sandbox.cwd().join("kit#xml");
+    assert_eq!(names(&sandbox.done(&["install", whole.to_str().unwrap()])), ["xml"]);
+    assert_eq!(names(&sandbox.done(&["install", "./odd#name"])), ["name"], "a folder with that name comes first");
+    sandbox.ask(&["install", "./kit#none"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["install", "./kit#../kit"]).refused_with_hint(7, "not_found");
+    sandbox.done(&["install", "--frozen"]);
+}
+
+const MANIFEST: &str = r#"{"plugins": [
+    {"name": "deep", "source": "./a/b/c/d/e/f/deep", "description": "A plugin below many folders."},
+    {"name": "far", "source": {"source": "github", "repo": "Other/Far"}, "description": "In another repository."},
+    {"name": "bad", "source": "../../etc"}]}"#;
+
+#[test]
+fn manifest_lists_plugins_of_repository() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    let folder = hosting.add_skills(
+        "github.com/acme/kit",
+        &["a/b/c/d/e/f/deep/skills/one", "a/b/c/d/e/f/deep/skills/two", "docs/three"],
+    );
+    write_files(&folder, &[(".claude-plugin/marketplace.json", MANIFEST.as_bytes(), false)]);
+    git(&sandbox, &["-C", folder.to_str().unwrap(), "add", "--all"]);
+    git(&sandbox, &["-C", folder.to_str().unwrap(), "commit", "--quiet", "--message=manifest"]);
+    let listed = hosting.done(&["install", "github:acme/kit", "--list"]);
+    assert_eq!(names(&listed), ["three", "one", "two", "far"]);
+    let source = &listed["sources"][0];
+    assert_eq!(
+        (&source["skills"][1]["plugin"], &source["skills"][3]["repository"]),
+        (&"deep".into(), &"github:Other/Far".into())
+    );
+    assert!(source["warnings"][0].as_str().unwrap().contains("bad"), "{source:#}");
+    assert!(!sandbox.cwd().join("skillhub.lock").exists());
+    let all = hosting.done(&["install", "github:acme/kit", "--all"]);
+    assert_eq!(names(&all), ["one", "two"], "no other repository is fetched");
+    assert!(all["skills"][0]["warnings"].to_string().contains("bad"), "{all:#}");
+    assert_eq!(names(&hosting.done(&["install", "github:acme/kit", "--skill", "deep"])), ["one", "two"]);
+    hosting.ask(&["install", "github:acme/kit", "--skill", "far"]).refused_with_hint(9, "git_failed");
+    hosting.add_skills("github.com/Other/Far", &["skills/four", "skills/five"]);
+    assert_eq!(names(&hosting.done(&["install", "github:acme/kit", "--skill", "far"])), ["five", "four"]);
+    assert!(lock_file(&sandbox).contains("github:Other/Far#skills/four"));
+    assert_eq!(names(&hosting.done(&["install", folder.to_str().unwrap(), "--list"])), ["three", "one", "two", "far"]);
+}
+
+#[test]
+fn malformed_manifest_hides_no_skill() {
+    let sandbox = Sandbox::project();
+    write_skill(&sandbox, "kit/skills/pdf");
+    for manifest in ["{", "[]", &"[".repeat(9000), r#"{"plugins": {}}"#] {
+        write_files(&sandbox.cwd().join("kit"), &[(".claude-plugin/marketplace.json", manifest.as_bytes(), false)]);
+        let listed = sandbox.done(&["install", "./kit", "--list"]);
+        assert_eq!(listed["sources"][0]["warnings"].as_array().unwrap().len(), 1, "{listed:#}");
+        assert_eq!(listed["sources"][0]["skills"].as_array().unwrap().len(), 1);
+    }
+    let text = sandbox.run(&["install", "./kit", "--list"]).exits(0).text();
+    assert!(text.contains("Does pdf."), "{text}");
+    sandbox.ask(&["install", "acme/demo", "--list"]).refused_with_hint(2, "invalid_spec");
+    sandbox.ask(&["install", "--list"]).refused(2, "usage");
+}
