@@ -1,13 +1,19 @@
 //! `skillhub install` installs skills from a registry, folder, `.skill` file or git repository.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+};
 
 use clap::Args;
 use client::{BlockedSkill, InstallRequest, InstallStatus, Installed, Installer, Pick, Progress};
 use library::Library;
 use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
-use skill::failure::{Fails, FailureKind};
+use skill::{
+    SkillName,
+    failure::{Fails, FailureKind},
+};
 
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint},
@@ -29,6 +35,7 @@ use crate::{
   skillhub install \"https://host/team/skills.git#skills/pdf@main\"
   skillhub install github:acme/skills --skill pdf-forms
   skillhub install https://host/pdf-forms.skill
+  skillhub install zoe/pdf-forms --as zoe-forms  under another name, beside acme/pdf-forms
   skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
   skillhub install                               exactly what skillhub.lock lists
@@ -47,6 +54,9 @@ pub struct InstallArgs {
     /// Install all skills of a source that has several
     #[arg(long, conflicts_with = "skill")]
     all: bool,
+    /// Install the skill under this name, beside another skill of its own name
+    #[arg(long = "as", value_name = "NAME")]
+    alias: Option<String>,
     /// Copy the skills into agents' folders instead of linking them
     #[arg(long)]
     copy: bool,
@@ -83,9 +93,26 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         pick: Pick { skills: args.skill.clone(), all: args.all },
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
+        alias: args.alias.as_deref().map(|name| alias(args, name)).transpose()?,
     };
     let installed = with_progress(context, "installing", &args.accept, |waiting| context.install(&request, waiting))?;
     answer(context, installed, "Nothing to install: the lock file has no skills")
+}
+
+/// Returns the name given with `--as`, which must be valid and for a single skill.
+fn alias(args: &InstallArgs, name: &str) -> Result<SkillName, CliError> {
+    if args.spec.len() != 1 || args.all || args.skill.len() > 1 {
+        return Err(CliError::usage("--as names one skill: give exactly one SPEC, without --all".to_owned()));
+    }
+    let fault = |fault: &dyn Display| {
+        CliError::new("invalid_name", Exit::Invalid, format!("{name:?} is not a valid skill name: {fault}"))
+            .hint("use lowercase letters, digits and single hyphens")
+    };
+    let parsed = SkillName::parse_standard(name).map_err(|error| fault(&error))?;
+    match parsed.is_device_name() {
+        true => Err(fault(&"Windows reserves it for a device")),
+        false => Ok(parsed),
+    }
 }
 
 /// Runs `work` with an installer for a library, and shows progress at a terminal.

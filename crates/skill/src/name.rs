@@ -86,6 +86,12 @@ impl SkillName {
         &self.0
     }
 
+    /// Returns whether Windows reserves the name for a device.
+    #[must_use]
+    pub fn is_device_name(&self) -> bool {
+        is_device_name(&self.0)
+    }
+
     /// Returns whether registries accept the name: it conforms, is ASCII, and is not a reserved device name of Windows.
     #[must_use]
     pub fn is_publishable(&self) -> bool {
