@@ -80,8 +80,8 @@ impl Candidate {
         {
             return Err(InstallError::InstalledAs { name: self.origin.name(), installed: installed.clone() });
         }
-        let wanted = asked.or(installed_as);
-        if let Some(wanted) = wanted.filter(|_| self.taken.is_none()) {
+        let has_own_name = self.name == *self.origin.bare_name();
+        if let Some(wanted) = asked.or(installed_as).filter(|_| has_own_name && self.taken.is_none()) {
             self.name = wanted.clone();
         }
         self.rename()
