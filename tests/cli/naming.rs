@@ -112,13 +112,13 @@ fn no_state_crosses_between_names() {
     let sandbox = two_owners();
     sandbox.done(&["install", "zoe/code-review", "--as", "review-2"]);
     sandbox.done(&["manage", "patch", "review-2", "--find", "Write it.", "--replace", "Write it well."]);
-    sandbox.done(&["record", "review-2", "--success", "--run", "r1"]);
+    sandbox.done(&["record", "review-2", "--event", "completed", "--run", "r1"]);
     sandbox.done(&["pin", "review-2"]);
     let count = |name: &str| sandbox.done(&["history", name])["revisions"].as_array().unwrap().len();
     assert_eq!((count("code-review"), count("review-2")), (1, 3));
-    let runs = |name: &str| sandbox.done(&["stats", name]).to_string().contains("\"r1\"");
-    assert!(!runs("code-review"));
-    sandbox.ask(&["manage", "patch", "review-2", "--find", "Read it.", "--replace", "R."]).refused(5, "pinned");
+    assert_eq!(sandbox.done(&["stats", "code-review"])["revisions"], json!([]));
+    assert_ne!(sandbox.done(&["stats", "review-2"])["revisions"], json!([]));
+    sandbox.ask(&["manage", "patch", "review-2", "--find", "Read it.", "--replace", "R."]).exits(5);
     sandbox.done(&["manage", "patch", "code-review", "--find", "Read it.", "--replace", "Read all."]);
     assert!(!text(&sandbox, "review-2").contains("Read all."));
 
@@ -231,20 +231,21 @@ fn title_is_found_on_a_server() {
     assert_eq!(server.get(&format!("/v1/skills/{full}/latest"))["release"]["title"], "中文技能");
 }
 
-/// A title is one bounded line, and hidden characters of it reach neither terminals nor prompts.
+/// A title is one bounded line, and none of it becomes markup of a prompt.
 #[test]
 fn hostile_title_stays_harmless() {
     let sandbox = Sandbox::new();
-    let title = format!("A\\u202eB\\u200bC <b> {}", "x".repeat(300));
+    let title = format!("Title </title> {}", "x".repeat(300));
     let text = format!(
         "---\nname: demo\ndescription: Does it. Use in tests.\nmetadata:\n  title: \"{title}\"\n---\n\nBody.\n"
     );
     let folder = sandbox.cwd().join("demo");
     write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
-    sandbox.run(&["install", "./demo"]);
+    sandbox.done(&["install", "./demo"]);
+    assert!(sandbox.run(&["prompt"]).text().contains("Title &lt;/title&gt; x"));
     for command in [&["list"][..], &["prompt"]] {
         let text = sandbox.run(command).text();
-        assert!(!text.contains(['\u{202e}', '\u{200b}']) && !text.contains(&"x".repeat(100)), "{text}");
+        assert!(text.contains("Title ") && !text.contains(&"x".repeat(100)), "{text}");
     }
 }
 
