@@ -238,8 +238,11 @@ fn over_installed(
     Ok(PlannedSkill::new(candidate, cleared, snapshot.base, before, step))
 }
 
-/// Returns whether the files are the installed release under the name of the folder.
+/// Returns whether the files are the installed release under another name, that of the folder.
 fn is_release(library: &Library, name: &SkillName, origin: &Origin, files: &Bundle) -> Result<bool, InstallError> {
+    if name == origin.bare_name() {
+        return Ok(false);
+    }
     let release = library.release_here(name, origin)?;
     Ok(release.is_some_and(|(_, release)| release.digest() == files.digest()))
 }
