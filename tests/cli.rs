@@ -54,6 +54,7 @@ mod merging;
 mod mirrors;
 #[cfg(target_os = "linux")]
 mod mounted;
+mod naming;
 #[cfg(unix)]
 mod new_rules;
 #[cfg(unix)]

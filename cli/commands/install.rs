@@ -3,6 +3,7 @@
 mod offer;
 
 use std::{
+    fmt::Display,
     io::{self, Write},
     path::Path,
 };
@@ -13,6 +14,7 @@ use library::Library;
 use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
 use skill::{
+    SkillName,
     failure::{Fails, FailureKind},
     shell_word,
 };
@@ -40,6 +42,7 @@ use crate::{
   skillhub install github:acme/skills --list     what a repository or folder offers
   skillhub install https://github.com/acme/skills/tree/main/skills/pdf-forms
   skillhub install https://host/pdf-forms.skill
+  skillhub install zoe/pdf-forms --as zoe-forms  under another name, beside acme/pdf-forms
   skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
   skillhub install                               exactly what skillhub.lock lists
@@ -62,6 +65,9 @@ pub struct InstallArgs {
     /// List the skills of a folder or repository with their descriptions, and change nothing
     #[arg(long, requires = "spec", conflicts_with_all = ["skill", "all", "frozen"])]
     list: bool,
+    /// Install the skill under this name, beside another skill of its own name
+    #[arg(long = "as", value_name = "NAME")]
+    alias: Option<String>,
     /// Copy the skills into agents' folders instead of linking them
     #[arg(long)]
     copy: bool,
@@ -98,6 +104,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         pick: Pick { skills: args.skill.clone(), all: args.all },
         evolved: client::Evolved::Refuse,
         accept_keys: args.accept_key.clone(),
+        alias: args.alias.as_deref().map(|name| alias(args, name)).transpose()?,
     };
     if args.list {
         return offer::list(context, &request);
@@ -125,6 +132,22 @@ fn parse(context: &Context, global: &Global, text: &str) -> Result<Spec, CliErro
         }
         _ => Err(failed(error)),
     })
+}
+
+/// Returns the name given with `--as`, which must be valid and for a single skill.
+fn alias(args: &InstallArgs, name: &str) -> Result<SkillName, CliError> {
+    if args.spec.len() != 1 || args.all || args.skill.len() > 1 {
+        return Err(CliError::usage("--as names one skill: give exactly one SPEC, without --all".to_owned()));
+    }
+    let fault = |fault: &dyn Display| {
+        CliError::new("invalid_name", Exit::Invalid, format!("{name:?} is not a valid skill name: {fault}"))
+            .hint("use lowercase letters, digits and single hyphens")
+    };
+    let parsed = SkillName::parse_standard(name).map_err(|error| fault(&error))?;
+    match parsed.is_device_name() {
+        true => Err(fault(&"Windows reserves it for a device")),
+        false => Ok(parsed),
+    }
 }
 
 /// Runs `work` with an installer for a library, and shows progress at a terminal.

@@ -268,7 +268,8 @@ fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }:
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),
     };
-    let line = listed.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = listed.title.as_ref().map(|title| format!("{title} · ")).unwrap_or_default();
+    let line = title.split_whitespace().chain(listed.description.split_whitespace()).collect::<Vec<_>>().join(" ");
     let version = listed.version.clone().unwrap_or_default();
     let agents = match readers {
         [] => String::new(),

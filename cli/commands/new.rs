@@ -10,16 +10,17 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath, template};
 use crate::{
     context::Context,
     exit::{CliError, Exit, io_at},
-    print::{STRONG, shell_word},
+    print::{STRONG, shell_word, visible},
 };
 
 /// Flags of `new`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub new pdf-forms
+  skillhub new 中文技能                          a suggested ASCII name, with this title
   skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields.\" --in skills")]
 pub struct NewArgs {
-    /// Name of the skill and of its folder
+    /// Name of the skill and of its folder, or a title in any script
     name: String,
     /// What the skill does and when to use it
     #[arg(long, value_name = "TEXT")]
@@ -29,13 +30,36 @@ pub struct NewArgs {
     parent: PathBuf,
 }
 
+/// Returns the name for a new skill. A title in another script gets a suggested name and is returned as title.
+fn named(text: &str) -> Result<(SkillName, Option<&str>), CliError> {
+    let parsed = SkillName::parse_standard(text);
+    if let Ok(name) = &parsed
+        && name.is_publishable()
+    {
+        return Ok((name.clone(), None));
+    }
+    let title = text.trim();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')');
+    let is_title = !title.is_ascii()
+        && title.chars().all(is_part)
+        && title.chars().count() <= Limits::default().title_chars
+        && !title.split_whitespace().collect::<String>().is_empty();
+    let suggested = SkillName::suggested(title);
+    match is_title {
+        true => Ok((suggested, Some(title))),
+        false => {
+            let why = parsed.err().map_or_else(|| "Windows reserves it for a device".to_owned(), |why| why.to_string());
+            let message = format!("{text:?} is not a valid skill name: {why}");
+            Err(CliError::new("invalid_skill", Exit::Invalid, message)
+                .hint(format!("use lowercase letters, digits and single hyphens, such as: skillhub new {suggested}")))
+        }
+    }
+}
+
 /// Creates the folder with its `SKILL.md`.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
-    let name = SkillName::parse_standard(&args.name).map_err(|fault| {
-        let message = format!("{:?} is not a valid skill name: {fault}", args.name);
-        CliError::new("invalid_skill", Exit::Invalid, message).hint("use lowercase letters, digits and single hyphens")
-    })?;
-    let text = template::skill_md(name.as_str(), args.description.as_deref());
+    let (name, title) = named(&args.name)?;
+    let text = template::skill_md(name.as_str(), title, args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };
     let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default())
         .map_err(|error| CliError::new("too_large", Exit::Invalid, error.to_string()))?;
@@ -47,9 +71,16 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     }
     let dir = folder::create_at(&parent)?;
     folder::write(&dir, name.as_str(), &bundle).map_err(io_at(&path))?;
-    let document = json!({"ok": true, "name": name.as_str(), "path": path});
+    let document = json!({"ok": true, "name": name.as_str(), "title": title, "path": path});
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;
+        if let Some(title) = title {
+            out.message(format_args!(
+                "{} is its title. Skills are published under ASCII names: to choose another one, change `name` in \
+                 SKILL.md and rename the folder",
+                visible(title)
+            ))?;
+        }
         out.message(format_args!(
             "Next: edit it, then check it with `skillhub validate {}`",
             shell_word(&args.parent.join(name.as_str()).display().to_string())

@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         Ok(client::outdated(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;
-    skills.retain(|skill| is_seen(skill.origin.bare_name().as_str()));
+    skills.retain(|skill| is_seen(skill.skill.as_str()));
     let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
     let is_told =
         |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();

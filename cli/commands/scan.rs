@@ -19,7 +19,7 @@ use scan::{Capabilities, CapabilityDelta, Cause, Finding, Report, Scanner, Sever
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use skill::Bundle;
+use skill::{Bundle, SkillName};
 
 use crate::{
     commands::discovery::map_parallel,
@@ -100,6 +100,12 @@ struct Scanned {
 }
 
 impl Scanned {
+    /// Returns the name of the skill if registries refuse it.
+    fn unpublishable_name(&self) -> Option<String> {
+        let is_refused = |name: &String| !SkillName::parse_standard(name).is_ok_and(|name| name.is_publishable());
+        self.name.clone().filter(is_refused)
+    }
+
     /// Returns the verdict. A skill that cannot be read is blocked, because it could not be examined.
     fn verdict(&self) -> Verdict {
         self.result.as_ref().map_or(Verdict::Block, Report::verdict)
@@ -129,6 +135,10 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     let mut scanned = scan_all(context, scanner, args)?;
     if let Some(file) = &args.baseline {
         baseline::BaselineFindings::read(&context.absolute(file))?.mark(&mut scanned);
+    }
+    for name in scanned.iter().filter_map(Scanned::unpublishable_name) {
+        let suggested = SkillName::suggested(&name);
+        context.out.note(&format!("registries refuse the name {name:?}; to publish the skill, name it {suggested}"));
     }
     let exit = scanned.iter().filter_map(|skill| skill.exit(args.fail_on)).max_by_key(|exit| *exit == Exit::Blocked);
     if args.sarif {

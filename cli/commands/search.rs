@@ -24,7 +24,7 @@ const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RE
   skillhub search pdf forms
   skillhub search 表单 --json")]
 pub struct SearchArgs {
-    /// Words to search for in names, keywords and descriptions
+    /// Words to search for in names, titles, keywords and descriptions
     #[arg(required = true)]
     query: Vec<String>,
     /// Show at most N skills
@@ -43,7 +43,9 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     context.out.answer(&SearchDocument::of(&found), |out| {
         for result in results {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
-            writeln!(out, "  {}", visible(&shortened(&result.description)))?;
+            let title = result.title.iter().map(String::as_str);
+            let text = title.chain([result.description.as_str()]).collect::<Vec<_>>().join(" · ");
+            writeln!(out, "  {}", visible(&shortened(&text)))?;
         }
         match results.first() {
             None => writeln!(out, "No skills match {query:?}; try fewer or other words"),

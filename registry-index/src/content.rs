@@ -155,8 +155,8 @@ impl Entry {
         }
     }
 
-    /// Compares each field of the entry that can be derived from the files: `digest`, `files`, `name`, `description`,
-    /// `license`, `keywords` and `requires`. [`Entry::check_archive`] verifies `size` and `archive`. `verdict` depends
+    /// Compares each field of the entry that can be derived from the files: `digest`, `files`, `name`, `title`,
+    /// `description`, `license`, `keywords` and `requires`. [`Entry::check_archive`] verifies `size` and `archive`. `verdict` depends
     /// on one ruleset and cannot be derived.
     ///
     /// A field that the entry does not have is skipped, except `requires`: a missing `requires` means that there are no
@@ -170,6 +170,7 @@ impl Entry {
         self.check_field("digest", self.digest.to_string(), files.digest().to_string())?;
         self.check_field("files", self.files, files.len() as u64)?;
         self.check_field("name", self.name.name.to_string(), text(&found.name))?;
+        self.check_field("title", &self.title, &found.title())?;
         self.check_field("description", &self.description, &text(&found.description))?;
         self.check_field("license", &self.license, &found.license)?;
         self.check_field("keywords", &self.keywords, &found.keywords)?;

@@ -44,6 +44,9 @@ pub struct Fields {
     pub size: u64,
     /// Number of files in the skill.
     pub files: u64,
+    /// Title from the frontmatter's metadata, in any script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Description from the frontmatter; a release must have one.
     pub description: String,
     /// License from the frontmatter.

@@ -423,6 +423,7 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &Archive) -> Resu
         archive: archive.hash(),
         size: archive.len() as u64,
         files: cleared.bundle().len() as u64,
+        title: frontmatter.title(),
         description: frontmatter.description.clone().unwrap_or_default(),
         license: frontmatter.license.clone(),
         keywords: frontmatter.keywords.clone(),

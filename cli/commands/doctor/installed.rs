@@ -59,11 +59,10 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
 /// Returns whether a skill differs from the lock file because a git branch has another state of it, so that its folder
 /// does not show the newest revision. The state of another branch is never written here.
 fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
-    let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
-    let Ok(name) = skill::SkillName::parse(bare) else { return false };
+    let name = &drift.skill;
     let has_folder = library.folders().is_ok_and(|folders| folders.iter().any(|folder| folder == name.as_str()));
-    let Ok(Some(head)) = library.head(&name) else { return false };
-    let shown = library.revision_in_folder(&name).ok().flatten();
+    let Ok(Some(head)) = library.head(name) else { return false };
+    let shown = library.revision_in_folder(name).ok().flatten();
     let shows_head = shown.is_some_and(|shown| shown.digest == head.digest);
     match drift.kind {
         client::DriftKind::Missing => !has_folder || !shows_head,

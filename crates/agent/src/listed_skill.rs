@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use library::{FolderEdit, FolderStatus, Head, Library, Scope, SkillMdSummary, SkillSummary};
+use library::{FolderEdit, FolderStatus, Head, Library, Origin, Scope, SkillMdSummary, SkillSummary};
 use skill::{Bundle, Limits, QualifiedName, SkillName};
 
 use crate::{builtin::Builtin, tool_policy::Declared};
@@ -146,7 +146,9 @@ pub(crate) fn listed(library: &Library, place: usize, glance: SkillSummary) -> L
     let SkillMdSummary { title, description, version, tools, called, warnings, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
     let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
-    let evolved = release.is_some_and(|(origin, digest)| origin.digest().to_string() != *digest);
+    let evolved = release.is_some_and(|(origin, digest)| {
+        origin.digest().to_string() != *digest && !is_renamed_release(library, &name, origin, digest)
+    });
     let version = release.and_then(|(origin, _)| origin.version()).or(version);
     let fault = match &standing {
         FolderStatus::Blocked(fault) if head.is_some() => Some(format!("its folder was edited by hand: {fault}")),
@@ -180,6 +182,13 @@ pub(crate) fn listed(library: &Library, place: usize, glance: SkillSummary) -> L
         undecided,
         head,
     }
+}
+
+/// Returns whether the content is the release under the name of the folder. It needs the history, so it is asked only
+/// for skills installed under another name.
+fn is_renamed_release(library: &Library, name: &SkillName, origin: &Origin, digest: &str) -> bool {
+    let release = || library.release_here(name, origin).ok().flatten();
+    name != origin.bare_name() && release().is_some_and(|(_, files)| files.digest().to_string() == digest)
 }
 
 pub(crate) fn of_builtin(builtin: Builtin) -> ListedSkill {

@@ -1,4 +1,4 @@
-//! [`search()`]: full-text search over the names, descriptions and paths of skills.
+//! [`search()`]: full-text search over the names, titles, descriptions and paths of skills.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ pub struct Hit<'a> {
 /// Largest number of query words, taken in alphabetical order. It is more than any description has.
 const WORDS: usize = 1000;
 
-/// Weights of a match in the name, the description and the path.
-const FIELDS: [f64; 3] = [4.0, 1.0, 0.5];
+/// Weights of a match in the name, the title, the description and the path.
+const FIELDS: [f64; 4] = [4.0, 4.0, 1.0, 0.5];
 
 /// Factor for a word of which the query has only a prefix.
 const PREFIX: f64 = 0.6;
@@ -25,7 +25,7 @@ const PREFIX: f64 = 0.6;
 /// Bonus for a skill whose name equals the query.
 const SAME_NAME: f64 = 100.0;
 
-/// Returns the skills whose name, description or path contain words of the query, best first. An empty query finds
+/// Returns the skills whose name, title, description or path contain words of the query, best first. An empty query finds
 /// nothing. Rare words count more than common ones.
 ///
 /// Each text is scanned once per search. There is no index that could become stale.
@@ -120,7 +120,8 @@ impl ParsedQuery {
             return matches;
         }
         let path = listed.path.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
-        for (field, text) in [listed.name.as_str(), listed.description.as_str(), &path].into_iter().enumerate() {
+        let title = listed.title.as_deref().unwrap_or_default();
+        for (field, text) in [listed.name.as_str(), title, &listed.description, &path].into_iter().enumerate() {
             self.matches_in(text, field, &mut matches);
         }
         matches

@@ -295,6 +295,7 @@ impl Installer<'_> {
             locked: None,
             base: None,
             taken: None,
+            release: None,
         };
         Ok((candidate, is_known))
     }

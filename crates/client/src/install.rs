@@ -57,7 +57,7 @@ use crate::{
     accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
     discovery::Pick,
-    lock_file::{LockFile, write_pending_lines},
+    lock_file::{LockFile, LockedSkill, write_pending_lines},
     lookalike,
     registry::{Registries, Signers},
     spec::Spec,
@@ -86,6 +86,8 @@ pub struct InstallRequest {
     pub evolved: Evolved,
     /// Fingerprints of keys accepted although their owners signed with other keys before.
     pub accept_keys: Vec<String>,
+    /// Name under which the single requested skill is installed; `None` for its own.
+    pub alias: Option<SkillName>,
 }
 
 /// Action when another release would replace an installed skill that was changed here.
@@ -145,6 +147,8 @@ pub(crate) struct Batch {
     blocked: Vec<(usize, Candidate)>,
     next: usize,
     signers: Signers,
+    /// Names of the folders of installed registry skills, by full name.
+    folders: BTreeMap<String, SkillName>,
     /// Scan reports computed in parallel before planning.
     reports: Verdicts,
 }
@@ -154,7 +158,9 @@ impl Batch {
     /// machine has not seen a key.
     pub fn of(home: &Home, lock: &LockFile) -> Result<Self, InstallError> {
         let signers = signer::known(home, lock)?;
-        Ok(Self { signers, ..Self::default() })
+        let folder = |entry: &LockedSkill| Some((entry.origin.qualified_name()?, entry.bare_name().clone()));
+        let folders = lock.skills().filter_map(folder).collect();
+        Ok(Self { signers, folders, ..Self::default() })
     }
 
     fn turn(&mut self) -> usize {
@@ -296,6 +302,10 @@ impl Installer<'_> {
 
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
         let (label, version) = (candidate.origin.name(), candidate.origin.version());
+        if let Err(error) = candidate.choose_name(request, &batch.folders) {
+            batch.settle(Installed::failed(label, version, error));
+            return;
+        }
         if let Some(first) = batch.origins.get(&candidate.name) {
             if *first != candidate.origin {
                 let error = InstallError::TwiceInBatch {
@@ -353,6 +363,7 @@ impl Installer<'_> {
         let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         let others = linked.iter().filter(|(skill, _)| !committed.contains_key(skill));
         let mut relinked = self.link_uncommitted(others.map(|(skill, linked)| (skill, &linked.plan)).collect());
+        let skills: Vec<SkillName> = planned.iter().map(|planned| planned.candidate.name.clone()).collect();
         let mut results = Vec::new();
         for planned in planned {
             let skill = &planned.candidate.name;
@@ -370,7 +381,7 @@ impl Installer<'_> {
             }
             results.push(result);
         }
-        if let (Err(error), Some(last)) = (self.write_lock(lock_lines, is_nothing), results.last_mut()) {
+        if let (Err(error), Some(last)) = (self.write_lock(lock_lines, &skills, is_nothing), results.last_mut()) {
             last.warnings.push(format!("the lock file was not written: {error}"));
         }
         Ok(results)
@@ -402,12 +413,12 @@ impl Installer<'_> {
             places: planned.conflicts.len(),
         };
         Installed {
-            name: candidate.origin.name(),
+            name: candidate.full_name(),
             version: candidate.origin.version(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
             originals: Vec::new(),
-            digest: Some(candidate.bundle.digest()),
+            digest: Some(candidate.release().digest()),
             status,
             revision: head.clone().filter(|_| status == InstallStatus::Unchanged),
             previous: head,

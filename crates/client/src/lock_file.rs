@@ -18,7 +18,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Durability, Library, LibraryError, LibraryLock, Origin, OriginFields, read_bounded, write_atomically};
+use library::{Durability, Library, LibraryError, LibraryLock, Origin, read_bounded, write_atomically};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
@@ -53,7 +53,8 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// format = 1
 ///
 /// [[skill]]
-/// name = "acme/pdf"             # the key: `owner/name`, or a bare name from other sources
+/// name = "acme/pdf"             # `owner/name`, or a bare name from other sources
+/// as = "pdf-acme"               # name of the folder, if the skill was installed under another name
 /// requested = "^1.2"            # version request of the user
 /// version = "1.2.3"
 /// kind = "registry"             # or git, folder, archive
@@ -89,6 +90,8 @@ pub struct LockFile {
 pub struct LockedSkill {
     /// Source, with the installed release.
     pub origin: Origin,
+    /// Name of the folder; `None` if it is the release's name.
+    pub alias: Option<SkillName>,
     /// Request of the user. For a registry's skill, a version or range, empty for the newest; otherwise the whole spec.
     pub requested: String,
     /// True if the source exists on this machine only.
@@ -399,19 +402,24 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl LockedSkill {
-    /// Returns the full name `owner/name`, or the bare name of a skill from another source.
+    /// Returns the full name `owner/name`, or the folder's name of a skill from another source.
     #[must_use]
     pub fn name(&self) -> String {
-        self.origin.name()
+        self.origin.name_in(self.bare_name())
     }
 
-    /// Returns the name without the owner.
+    /// Returns the name of the folder.
     #[must_use]
     pub fn bare_name(&self) -> &SkillName {
-        self.origin.bare_name()
+        self.alias.as_ref().unwrap_or_else(|| self.origin.bare_name())
     }
 
-    /// Returns whether the content was changed since it was installed.
+    /// Returns the alias of a skill with this folder; `None` if it has the release's name.
+    pub(crate) fn alias_of(origin: &Origin, folder: &SkillName) -> Option<SkillName> {
+        (folder != origin.bare_name()).then(|| folder.clone())
+    }
+
+    /// Returns whether the content differs from the release, if only in its name.
     #[must_use]
     pub fn is_evolved(&self) -> bool {
         self.content.is_some() && self.content != self.origin.digest().known()
@@ -426,55 +434,6 @@ impl LockedSkill {
             known => known,
         }
     }
-
-    fn of(value: Value) -> Result<Self, String> {
-        let Value::Table(mut raw) = value else { return Err("it is not a table".to_owned()) };
-        let fields = OriginFields {
-            name: text(&mut raw, "name")?.ok_or("it has no `name`")?,
-            version: text(&mut raw, "version")?,
-            kind: text(&mut raw, "kind")?.ok_or("it has no `kind`")?,
-            source: text(&mut raw, "source")?.unwrap_or_default(),
-            commit: text(&mut raw, "commit")?,
-            digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
-        };
-        raw.contains_key("archive").then_some(()).ok_or("it has no `archive`")?;
-        let mut skill = Self {
-            origin: Origin::try_from(fields).map_err(|error| error.to_string())?,
-            requested: text(&mut raw, "requested")?.unwrap_or_default(),
-            local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
-            signer: text(&mut raw, "signer")?,
-            archive: digest(&mut raw, "archive")?,
-            content: digest(&mut raw, "content")?,
-            agents: texts(raw.remove("agents")),
-            ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
-            requires: texts(raw.remove("requires")),
-            dependency: matches!(raw.remove("dependency"), Some(Value::Boolean(true))),
-            capabilities: texts(raw.remove("capabilities")),
-            waivers: LockedWaiver::read(raw.remove("waivers"))?,
-            raw: Table::new(),
-        };
-        skill.raw = raw;
-        Ok(skill)
-    }
-}
-
-/// Reads a digest; `None` if it is missing or empty.
-fn digest(table: &mut Table, key: &str) -> Result<Option<Digest>, String> {
-    let text = text(table, key)?.filter(|text| !text.is_empty());
-    text.map(|text| text.parse()).transpose().map_err(|error: skill::DigestError| format!("`{key}`: {error}"))
-}
-
-fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
-    match table.remove(key) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is not a string")),
-    }
-}
-
-fn texts(value: Option<Value>) -> Vec<String> {
-    let Some(Value::Array(values)) = value else { return Vec::new() };
-    values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
 /// Formats a parser error. It quotes the faulty line unless the file is large, because the line may be long.

@@ -29,6 +29,7 @@ const NAME_PREFIX: u32 = 400;
 const NAME_WORD: u32 = 300;
 const NAME_PART: u32 = 200;
 const OWNER: u32 = 150;
+const TITLE: u32 = 250;
 const KEYWORD: u32 = 100;
 const DESCRIPTION_WORD: u32 = 40;
 const DESCRIPTION_PART: u32 = 20;
@@ -123,6 +124,7 @@ fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (Searc
     let score = scores.iter().sum::<u32>() + if exact { EXACT_NAME } else { 0 };
     let result = SearchResult {
         name: entry.name.to_string(),
+        title: entry.title.clone(),
         version: entry.version.to_string(),
         description: entry.description.clone(),
         score,
@@ -143,6 +145,7 @@ pub enum Term {
 /// The searchable text of a skill, normalised.
 struct Text {
     name: String,
+    title: String,
     owner: String,
     keywords: Vec<String>,
     description: String,
@@ -154,6 +157,7 @@ impl Text {
         let description = folded(&entry.description);
         Self {
             name: folded(entry.name.name.as_str()),
+            title: entry.title.as_deref().map(folded).unwrap_or_default(),
             owner: entry.name.owner.to_string(),
             keywords: entry.keywords.iter().map(|word| folded(word)).collect(),
             description_words: words(&description).map(str::to_owned).collect(),
@@ -195,13 +199,17 @@ impl Text {
         } else {
             0
         };
-        in_name.max(in_owner) + in_keywords + in_description
+        let in_title = if words(&self.title).any(|part| is_part(part, word)) { TITLE } else { 0 };
+        in_name.max(in_owner) + in_title + in_keywords + in_description
     }
 
     fn score_gram(&self, gram: &str) -> u32 {
         let points = |text: &str, points: u32| if text.contains(gram) { points } else { 0 };
         let in_keywords = self.keywords.iter().map(|keyword| points(keyword, KEYWORD)).max().unwrap_or(0);
-        points(&self.name, NAME_PART) + in_keywords + points(&self.description, DESCRIPTION_WORD)
+        points(&self.name, NAME_PART)
+            + points(&self.title, TITLE)
+            + in_keywords
+            + points(&self.description, DESCRIPTION_WORD)
     }
 }
 

@@ -240,7 +240,7 @@ fn prepare(
     let before = Some(StateBefore { lock: lock.entry_text(skill), ..StateBefore::default() });
     let revisions = vec![NewRevision { before, ..gone }];
     let result = Uninstalled {
-        name: origin.name(),
+        name: origin.name_in(skill),
         revision: head.id,
         previous: base.clone(),
         removed: Vec::new(),

@@ -100,7 +100,8 @@ impl Installer<'_> {
         match newer(self, skill, skill.target(choice), request) {
             Ok(UpdateCandidate::Release(candidate)) => {
                 let is_dependency = skill.locked.as_ref().is_some_and(|locked| locked.dependency);
-                self.plan_one(Candidate { is_dependency, ..*candidate }, request, batch);
+                let name = skill.name.clone();
+                self.plan_one(Candidate { name, is_dependency, ..*candidate }, request, batch);
             }
             Ok(UpdateCandidate::None { warnings, .. }) => {
                 batch.settle(self.unchanged(skill, warnings)?);
@@ -165,7 +166,7 @@ pub(crate) fn installed(
     let mut all = Vec::new();
     for (name, head) in library.skills()? {
         let Some(origin) = head.origin else { continue };
-        let locked = lock.find(&name).filter(|locked| locked.name() == origin.name()).cloned();
+        let locked = lock.find(&name).filter(|locked| locked.origin.name() == origin.name()).cloned();
         all.push(InstalledSkill { name, origin, locked, wanted: None });
     }
     if named.is_empty() {

@@ -147,7 +147,10 @@ impl Verified {
             }
             return Ok(self.is(VerifyStatus::Tampered, "its content does not match the lock file"));
         }
-        let is_release = content == entry.origin.digest().known();
+        let is_release = content == entry.origin.digest().known() || {
+            let release = library.release_here(name, &entry.origin)?;
+            release.is_some_and(|(_, files)| content == Some(files.digest()))
+        };
         let status = if is_release { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
         Ok(Self { status, ..self })
     }
@@ -179,7 +182,7 @@ impl Verified {
                     self.is(VerifyStatus::Tampered, why)
                 }
                 None => {
-                    if let Err(error) = check_line(by.library, &found.entry) {
+                    if let Err(error) = check_line(by.library, entry.bare_name(), &found.entry) {
                         return self.is(VerifyStatus::Tampered, error.to_string());
                     }
                     if found.entry.yanked {
@@ -234,8 +237,8 @@ impl Verified {
 }
 
 /// Compares the registry's entry with the release in the history, if the history has it.
-fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
-    match library.release(&line.name.name, &line.digest)? {
+fn check_line(library: &Library, skill: &SkillName, line: &Entry) -> Result<(), InstallError> {
+    match library.release(skill, &line.digest)? {
         Some((_, files)) => Ok(line.check_files(&files)?),
         None => Ok(()),
     }

@@ -17,6 +17,7 @@ mod mark;
 mod observed_folder;
 mod prescan;
 mod recover;
+mod release;
 mod relocate;
 mod rescan;
 mod returned;
@@ -43,7 +44,7 @@ use std::{
 
 use cap_std::fs::Dir;
 use scan::Scanner;
-use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
+use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
@@ -261,26 +262,6 @@ impl Library {
         let files = storage.bundle(id)?;
         *self.last_read.borrow_mut() = Some((id.clone(), files.clone()));
         Ok(files)
-    }
-
-    /// Finds a release that a skill was installed from or merged, by its digest: a revision with the release's files,
-    /// or an upstream revision beside the history. Newer revisions are searched first. `None` if the history does not
-    /// have it.
-    ///
-    /// # Errors
-    /// The history cannot be read.
-    pub fn release(&self, skill: &SkillName, digest: &Digest) -> Result<Option<(Revision, Bundle)>, StorageError> {
-        let Some(storage) = self.storage()? else { return Ok(None) };
-        let is_it = |revision: &Revision| revision.digest == *digest && revision.was_cleared() && !revision.tombstone;
-        for revision in self.walk(skill) {
-            let revision = revision?;
-            let upstream = revision.upstream.as_ref().map(|id| storage.revision(id)).transpose()?;
-            if let Some(found) = [Some(revision), upstream].into_iter().flatten().find(is_it) {
-                let files = storage.bundle(&found.id)?;
-                return Ok(Some((found, files)));
-            }
-        }
-        Ok(None)
     }
 
     /// Returns one file in a revision and in its ancestors, newest first, read lazily. An item is `None` if the

@@ -171,6 +171,13 @@ impl Origin {
         }
     }
 
+    /// Returns the full name of a skill with this folder: `owner/name` in a registry, the folder's name from other
+    /// sources. It is unique in a library.
+    #[must_use]
+    pub fn name_in(&self, folder: &SkillName) -> String {
+        self.qualified_name().unwrap_or_else(|| folder.to_string())
+    }
+
     /// Returns the name without the owner.
     #[must_use]
     pub fn bare_name(&self) -> &SkillName {

@@ -21,6 +21,7 @@ mod name;
 mod next_step;
 mod path;
 mod problem;
+mod rename;
 mod shell;
 pub mod template;
 pub mod uri;

@@ -19,6 +19,8 @@ pub struct Limits {
     pub frontmatter_bytes: usize,
     /// Length of a skill's name in characters.
     pub name_chars: usize,
+    /// Length of a title in characters. The rest is cut off.
+    pub title_chars: usize,
     /// Length of a description in characters.
     pub description_chars: usize,
     /// Length of the `compatibility` field in characters.
@@ -85,6 +87,7 @@ impl Default for Limits {
             skill_md_chars: 100_000,
             frontmatter_bytes: 64 << 10,
             name_chars: 64,
+            title_chars: 100,
             description_chars: 1024,
             compatibility_chars: 500,
             body_lines_advised: 500,

@@ -3,9 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use thiserror::Error;
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use crate::{Limits, path::is_device_name};
+use crate::{Digest, Limits, path::is_device_name};
 
 /// Name of a skill's folder, which identifies the skill.
 ///
@@ -74,6 +74,22 @@ impl SkillName {
         }
     }
 
+    /// Returns a name that registries accept, close to a title in any script: its Latin letters without accents and its
+    /// digits. A title without these gets a name with the start of its hash.
+    #[must_use]
+    pub fn suggested(title: &str) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let letters = title.nfkd().filter(|c| !is_combining_mark(*c) && *c != '\'').map(plain).collect::<String>();
+        let words: Vec<&str> = letters.split('-').filter(|word| !word.is_empty()).collect();
+        let short: String = words.join("-").chars().take(Limits::default().name_chars).collect();
+        let name = match short.trim_end_matches('-') {
+            "" => format!("skill-{:.6}", Digest::of_bytes(title.trim().as_bytes()).hex()),
+            device if is_device_name(device) => format!("{device}-skill"),
+            name => name.to_owned(),
+        };
+        Self(name)
+    }
+
     /// Returns every rule of the standard that `text` breaks. Empty for a valid name.
     #[must_use]
     pub fn faults(text: &str) -> Vec<NameError> {
@@ -84,6 +100,12 @@ impl SkillName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns whether Windows reserves the name for a device.
+    #[must_use]
+    pub fn is_device_name(&self) -> bool {
+        is_device_name(&self.0)
     }
 
     /// Returns whether registries accept the name: it conforms, is ASCII, and is not a reserved device name of Windows.
@@ -281,6 +303,25 @@ mod tests {
             }
         }
         assert_eq!(plain, 4 * 5 * 4 + 2, "three with the hyphen in the middle, and the long ones");
+    }
+
+    #[test]
+    fn suggested_names_are_publishable() {
+        for (title, name) in [
+            ("PDF Forms", "pdf-forms"),
+            ("Übersicht: Café", "ubersicht-cafe"),
+            ("don't", "dont"),
+            ("PDF 表单", "pdf"),
+            ("con", "con-skill"),
+            ("_a--b_", "a-b"),
+        ] {
+            assert_eq!(SkillName::suggested(title).as_str(), name);
+        }
+        let (chinese, other) = (SkillName::suggested("中文技能"), SkillName::suggested("图表"));
+        assert!(chinese.as_str().starts_with("skill-") && chinese != other);
+        for title in ["", "中文技能", "/", "\u{202e}", &"long ".repeat(100)] {
+            assert!(SkillName::suggested(title).is_publishable(), "{title:?}");
+        }
     }
 
     #[test]

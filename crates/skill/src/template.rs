@@ -15,17 +15,18 @@ const DESCRIPTION: &str = "TODO: say what ";
 /// End of the template's description, after the skill's name.
 const WHEN: &str = "Use when TODO: name the tasks and words that should bring it up.";
 
-/// Returns the text of a new skill. Without a description, it contains a placeholder.
+/// Returns the text of a new skill, with a title if it has another one than its name. Without a description, it contains a placeholder.
 #[must_use]
-pub fn skill_md(name: &str, description: Option<&str>) -> String {
+pub fn skill_md(name: &str, title: Option<&str>, description: Option<&str>) -> String {
     let unwritten = format!("{DESCRIPTION}{name} does. {WHEN}");
-    let title: Vec<String> = name.split('-').map(capitalised).collect();
+    let heading = title.map_or_else(|| name.split('-').map(capitalised).collect::<Vec<_>>().join(" "), str::to_owned);
+    let metadata = title.map(|title| format!("metadata:\n  title: {}\n", frontmatter::scalar(title)));
     let [scope, first, second] = BODY;
     format!(
-        "---\nname: {}\ndescription: {}\n---\n\n# {}\n\n## When to use\n\n{scope}\n\n## Steps\n\n{first}\n{second}\n",
+        "---\nname: {}\ndescription: {}\n{}---\n\n# {heading}\n\n## When to use\n\n{scope}\n\n## Steps\n\n{first}\n{second}\n",
         frontmatter::scalar(name),
         frontmatter::scalar(description.unwrap_or(&unwritten)),
-        title.join(" "),
+        metadata.unwrap_or_default(),
     )
 }
 
@@ -51,19 +52,19 @@ mod tests {
 
     #[test]
     fn untouched_lines_are_placeholders() {
-        assert_eq!(placeholders(&skill_md("pdf-forms", None)), [3, 10, 14, 15]);
-        assert_eq!(placeholders(&skill_md("pdf-forms", Some("Fills PDF forms."))), [10, 14, 15]);
+        assert_eq!(placeholders(&skill_md("pdf-forms", None, None)), [3, 10, 14, 15]);
+        assert_eq!(placeholders(&skill_md("pdf-forms", None, Some("Fills PDF forms."))), [10, 14, 15]);
     }
 
     #[test]
     fn written_skill_has_no_placeholders() {
-        let text = skill_md("pdf-forms", Some("Fills forms. TODO lists are not its work."));
+        let text = skill_md("pdf-forms", None, Some("Fills forms. TODO lists are not its work."));
         let written = text.replace(BODY[0], "Forms in PDF.").replace(BODY[1], "1. Open it.").replace(BODY[2], "");
         assert_eq!(placeholders(&written), [0_usize; 0]);
     }
 
     #[test]
     fn crlf_template_is_recognised() {
-        assert_eq!(placeholders(&skill_md("a", None).replace('\n', "\r\n")), [3, 10, 14, 15]);
+        assert_eq!(placeholders(&skill_md("a", None, None).replace('\n', "\r\n")), [3, 10, 14, 15]);
     }
 }

@@ -86,6 +86,7 @@ fn examine_read<'a>(
                 problems.extend(advice::check(&reading, listing.paths, limits));
                 problems.extend(advice::chains(reading.body, listing.paths, listing.texts));
                 problems.extend(advice::placeholders(text));
+                problems.extend(fields::unpublishable(&reading.frontmatter, text));
                 name.clone_from(&reading.frontmatter.name);
             }
             Err(error) => problems.push(unreadable(&error)),

@@ -14,13 +14,15 @@ pub(super) fn xml(skills: &[&ListedSkill], _left_out: &[&ListedSkill], look: Lis
     let mut text = String::with_capacity(skills.len() * ABOUT_BYTES);
     text.push_str("<available_skills>\n");
     for listed in skills {
+        let location = look.location(listed);
         let fields = [
-            ("name", listed.name.as_str()),
-            ("description", &listed.description),
-            ("location", &look.location(listed)),
+            Some(("name", listed.name.as_str())),
+            listed.title.as_deref().map(|title| ("title", title)),
+            Some(("description", &listed.description)),
+            Some(("location", &location)),
         ];
         text.push_str("<skill>\n");
-        for (tag, value) in fields {
+        for (tag, value) in fields.into_iter().flatten() {
             for part in ["<", tag, ">\n", &escape(value), "\n</", tag, ">\n"] {
                 text.push_str(part);
             }

@@ -77,7 +77,7 @@ impl Installer<'_> {
 
 /// Returns the waivers that the lock file lists for a skill.
 fn listed_waivers<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
-    lock.get(&candidate.origin.name()).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
+    lock.get(&candidate.full_name()).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
 }
 
 /// Returns whether both are the same skill, requested twice.

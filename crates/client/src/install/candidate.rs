@@ -1,17 +1,22 @@
 //! [`Candidate`]: a fetched skill before planning.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use library::Origin;
-use skill::{Bundle, Digest, SkillName};
+use skill::{Bundle, Digest, Limits, SkillName, shell_word};
 
+use super::{InstallError, InstallRequest};
 use crate::lock_file::LockedSkill;
 
 /// A skill in memory, with its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
+    /// Name under which it is installed, which may differ from the release's.
     pub name: SkillName,
+    /// Files to install.
     pub bundle: Bundle,
+    /// Files of the release, if those to install differ from them in the name.
+    pub release: Option<Bundle>,
     pub origin: Origin,
     /// Hash of the packed files.
     pub archive: Digest,
@@ -34,6 +39,65 @@ pub(crate) struct Candidate {
     pub base: Option<Bundle>,
     /// Existing folder of another tool, if it is being imported.
     pub taken: Option<ImportedFolder>,
+}
+
+impl Candidate {
+    /// Returns `owner/name`, or the name of the folder for a skill from another source.
+    pub fn full_name(&self) -> String {
+        self.origin.name_in(&self.name)
+    }
+
+    /// Returns arguments of `skillhub install` that install it beside a skill that has its name.
+    pub fn beside(&self) -> String {
+        let release = self.origin.as_registry();
+        let spec = release.map_or_else(|| shell_word(&self.requested), |release| release.name.to_string());
+        let names = [
+            release.map(|release| format!("{}-{}", release.name.owner, release.name.name)),
+            Some(format!("{}-2", self.name)),
+        ];
+        let is_free = |name: &String| *name != self.name.as_str() && SkillName::parse_standard(name).is_ok();
+        let name = names.into_iter().flatten().find(is_free).unwrap_or_else(|| "NAME".to_owned());
+        format!("{spec} --as {name}")
+    }
+
+    /// Returns the files of the release.
+    pub fn release(&self) -> &Bundle {
+        self.release.as_ref().unwrap_or(&self.bundle)
+    }
+
+    /// Chooses the name under which it is installed: the requested one, that of the lock file, or else its own. An
+    /// update has set it already. Another name is written into the files.
+    pub fn choose_name(
+        &mut self,
+        request: &InstallRequest,
+        folders: &BTreeMap<String, SkillName>,
+    ) -> Result<(), InstallError> {
+        let installed_as = self.locked.as_ref().map(LockedSkill::bare_name);
+        let installed_as = installed_as.or_else(|| folders.get(&self.origin.qualified_name()?));
+        let asked = request.alias.as_ref().filter(|_| !self.is_dependency);
+        if let (Some(asked), Some(installed)) = (asked, installed_as)
+            && asked != installed
+        {
+            return Err(InstallError::InstalledAs { name: self.origin.name(), installed: installed.clone() });
+        }
+        let has_own_name = self.name == *self.origin.bare_name();
+        if let Some(wanted) = asked.or(installed_as).filter(|_| has_own_name && self.taken.is_none()) {
+            self.name = wanted.clone();
+        }
+        self.rename()
+    }
+
+    fn rename(&mut self) -> Result<(), InstallError> {
+        if self.name == *self.origin.bare_name() || self.release.is_some() || self.taken.is_some() {
+            return Ok(());
+        }
+        let renamed = self
+            .bundle
+            .renamed(&self.name, &Limits::default())
+            .ok_or_else(|| InstallError::Rename { name: self.origin.name(), wanted: self.name.clone() })?;
+        self.release = Some(std::mem::replace(&mut self.bundle, renamed));
+        Ok(())
+    }
 }
 
 /// A folder that another tool installed and that is being imported.

@@ -1,5 +1,7 @@
 //! [`InstallError`]: reasons why a skill, or a whole batch, was not installed.
 
+mod names;
+
 use std::{io, path::PathBuf};
 
 use library::{
@@ -176,6 +178,24 @@ pub enum InstallError {
         is_adoptable: bool,
         /// True if the existing skill was installed from a source.
         is_installed: bool,
+        /// Arguments of `skillhub install` that install the wanted skill beside it.
+        beside: String,
+    },
+    /// The skill is installed under another name than the one requested with `--as`.
+    #[error("{name} is already installed, as {installed}")]
+    InstalledAs {
+        /// Full name of the skill.
+        name: String,
+        /// Name of its folder.
+        installed: SkillName,
+    },
+    /// The name in the skill's frontmatter cannot be replaced.
+    #[error("{name} cannot be renamed to {wanted}: the name in its frontmatter is not on a line of its own")]
+    Rename {
+        /// Full name of the skill.
+        name: String,
+        /// Requested name.
+        wanted: SkillName,
     },
     /// The installed skill was changed here since, and another release is requested.
     #[error("{name} {installed} has local changes, which {wanted} would overwrite")]
@@ -339,7 +359,8 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
-            Self::Exists { .. } => self.name_taken_failure(),
+            Self::Exists { .. } | Self::InstalledAs { .. } => self.name_taken_failure(),
+            Self::Rename { .. } => of(FailureKind::Invalid, "cannot_rename").hint("install it without --as"),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the local changes: skillhub update {name}")),
             Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
@@ -358,7 +379,8 @@ impl Fails for InstallError {
             Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
-            Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install only one of them"),
+            Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists")
+                .hint("install one of them, and then the other under another name: skillhub install SPEC --as NAME"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found").hint(
                 "name a skill to install, `skillhub install OWNER/NAME`; find skills with `skillhub search WORD`",
             ),
@@ -401,27 +423,6 @@ impl InstallError {
                 Failure::new(FailureKind::Failed, "requirement_failed").hint(format!("read the error of {other}"))
             }
             _ => invalid_requirement(),
-        }
-    }
-
-    /// Returns the failure for a name that another skill of the library has.
-    fn name_taken_failure(&self) -> Failure {
-        let of = Failure::new;
-        match self {
-            Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
-                of(FailureKind::Conflict, "exists")
-                    .hint(format!("move {} elsewhere and install {name} again", path.display()))
-            }
-            Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "manage the folder with `skillhub adopt {}`, or move it elsewhere and install {name} again",
-                shell_word(&path.display().to_string())
-            )),
-            Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("uninstall that skill first: skillhub uninstall {name}")),
-            Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "delete that skill first (if it is pinned, only a person can): skillhub manage delete {name}"
-            )),
-            _ => Failure::io(),
         }
     }
 

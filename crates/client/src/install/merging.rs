@@ -62,7 +62,7 @@ pub(super) fn merge_release(
     let merged = merge_by(&rules, [&base, &ours, &candidate.bundle], library.limits())
         .map_err(|source| InstallError::TooLarge { name: candidate.origin.name(), source })?;
     let Merge { bundle: files, conflicts } = merged;
-    let theirs = library.clear(&candidate.name, candidate.bundle.clone(), snapshot.baseline())??;
+    let theirs = library.clear(&candidate.name, candidate.release().clone(), snapshot.baseline())??;
     let is_decided = choice != Choice::Ask || conflicts.is_empty();
     match is_decided.then(|| check_usable(&candidate.origin.name(), &candidate.name, &files)) {
         Some(Ok(())) => {

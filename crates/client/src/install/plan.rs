@@ -4,10 +4,10 @@ use std::path::Path;
 
 use library::{
     Action, Commit, Content, FolderState, HandEditMode, Library, NewRevision, Origin, Permit, Revision, SkillChange,
-    SnapshotError, SourceDigest, Stamp,
+    Snapshot, SnapshotError, SourceDigest, Stamp, Upstream,
 };
 use scan::{Baseline, Cleared, Reports};
-use skill::Bundle;
+use skill::{Bundle, SkillName};
 
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus, Outcomes,
@@ -84,10 +84,15 @@ fn fresh(
     let state = library.folder_state_to_write(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let name = candidate.name.clone();
-    let cleared = library.clear_by(&name, candidate.bundle.clone(), Baseline::None, reports)??;
+    let cleared = library.clear_by(&name, candidate.release().clone(), Baseline::None, reports)??;
     let action = if candidate.taken.is_some() { Action::Adopt } else { Action::Install };
     let mut revisions = vec![revision(&cleared, action, stamp, &candidate.origin)];
     let mut shown = cleared;
+    if candidate.release.is_some() {
+        shown = library.clear_by(&name, candidate.bundle.clone(), Baseline::Cleared(shown.bundle()), reports)??;
+        let stamp = Stamp { reason: Some(format!("renamed from {}", candidate.origin.bare_name())), ..stamp.clone() };
+        revisions.push(revision(&shown, Action::Edit, &stamp, &candidate.origin));
+    }
     if let Some(found) = changed_since(library, state, &candidate)? {
         let reason = match &candidate.taken {
             Some(taken) => format!("changed before it was imported from {}", taken.named_in.display()),
@@ -157,6 +162,7 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
             unmanaged: Some(folder.to_owned()),
             is_adoptable,
             is_installed: false,
+            beside: candidate.beside(),
         }),
     }
 }
@@ -215,9 +221,12 @@ fn over_installed(
             false => PlannedChange::Nothing(InstallStatus::Unchanged),
         };
         (cleared, step)
-    } else if found == installed || found == wanted {
+    } else if [installed, wanted].contains(&found) || is_same || is_release(library, &name, &origin, &before)? {
         let cleared = library.clear_by(&name, candidate.bundle.clone(), snapshot.baseline(), reports)??;
-        let update = revision(&cleared, Action::Update, stamp, &candidate.origin);
+        let update = NewRevision {
+            upstream: upstream(library, &candidate, &snapshot)?,
+            ..revision(&cleared, Action::Update, stamp, &candidate.origin)
+        };
         let proposals = close_superseded(library, &candidate, "the release was installed", stamp)?;
         (cleared, commit(update, InstallStatus::Updated).with(proposals))
     } else if let Evolved::Merge(choice) = request.evolved {
@@ -227,6 +236,26 @@ fn over_installed(
         return Err(InstallError::Evolved { name, installed, wanted: describe(&candidate.origin) });
     };
     Ok(PlannedSkill::new(candidate, cleared, snapshot.base, before, step))
+}
+
+/// Returns whether the files are the installed release under another name, that of the folder.
+fn is_release(library: &Library, name: &SkillName, origin: &Origin, files: &Bundle) -> Result<bool, InstallError> {
+    if name == origin.bare_name() {
+        return Ok(false);
+    }
+    let release = library.release_here(name, origin)?;
+    Ok(release.is_some_and(|(_, release)| release.digest() == files.digest()))
+}
+
+/// Returns the release beside a revision that has it under another name.
+fn upstream(
+    library: &Library,
+    candidate: &Candidate,
+    snapshot: &Snapshot,
+) -> Result<Option<Box<Upstream>>, InstallError> {
+    let Some(release) = candidate.release.clone() else { return Ok(None) };
+    let files = library.clear(&candidate.name, release, snapshot.baseline())??;
+    Ok(Some(Box::new(Upstream { files, origin: candidate.origin.clone() })))
 }
 
 fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -> NewRevision {
@@ -249,6 +278,7 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
         unmanaged: None,
         is_adoptable: false,
         is_installed: present.is_some(),
+        beside: candidate.beside(),
     }
 }
 

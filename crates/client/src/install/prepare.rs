@@ -56,7 +56,7 @@ impl Installer<'_> {
                 target.hidden = (self.hides)(self.library, &skill, &planned.candidate.origin, &target.folder);
             }
             linked.insert(skill, of_skill);
-            let old = lock.get(&planned.candidate.origin.name());
+            let old = lock.get(&planned.candidate.full_name());
             let entry = lock_entry(self.library, planned, old, &folders, request);
             entries.extend((old != Some(&entry)).then(|| line_of(&entry)));
         }
@@ -69,19 +69,20 @@ impl Installer<'_> {
 
     /// Writes the lines of the commit into the lock file. Without a commit, the lines are first stored in the library,
     /// because no journal holds them.
-    pub(super) fn write_lock(&self, lines: Option<LockLines>, is_nothing: bool) -> Result<(), LockFileError> {
+    pub(super) fn write_lock(
+        &self,
+        lines: Option<LockLines>,
+        skills: &[SkillName],
+        is_nothing: bool,
+    ) -> Result<(), LockFileError> {
         let Some(lines) = lines.filter(|lines| !lines.entries.is_empty()) else { return Ok(()) };
         if is_nothing {
             self.library.keep_lock_lines(&lines)?;
         }
         write_pending_lines(self.library)?;
         let state = self.library.state()?;
-        let waived = lines.entries.iter().filter_map(|line| {
-            let name = SkillName::parse(line.name.rsplit('/').next().unwrap_or_default()).ok()?;
-            (!state.of(&name).waivers.is_empty()).then_some(name)
-        });
-        for name in waived {
-            LockFile::refresh(self.lock_path, self.library, &name)?;
+        for name in skills.iter().filter(|name| !state.of(name).waivers.is_empty()) {
+            LockFile::refresh(self.lock_path, self.library, name)?;
         }
         Ok(())
     }
@@ -100,6 +101,7 @@ fn lock_entry(
     let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
     LockedSkill {
         origin: LockedSkill::origin_in_file(candidate.origin.clone()),
+        alias: LockedSkill::alias_of(&candidate.origin, &candidate.name),
         requested: candidate.requested.clone(),
         local: candidate.local,
         signer: candidate.signer.clone(),

@@ -166,7 +166,7 @@ impl Batch {
 
 impl PlannedSkill {
     fn full_name(&self) -> String {
-        self.candidate.origin.name()
+        self.candidate.full_name()
     }
 
     /// Returns whether a person has to decide before the skill changes.

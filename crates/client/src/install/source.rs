@@ -126,7 +126,7 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
             candidate.signer.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed with {key}"));
         return Err(differs(format!("it is {found}, but the lock file has the key {signer}")));
     }
-    if candidate.origin.name() != locked.name() {
+    if candidate.origin.name() != locked.origin.name() {
         return Err(differs(format!("its name is {}", candidate.origin.name())));
     }
     Ok(())
@@ -269,6 +269,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             taken: None,
+            release: None,
         })
     }
 
@@ -298,7 +299,7 @@ impl<'a> Source<'a> {
         let Some(archive) = locked.archive else { return Ok(None) };
         let Some(bytes) = self.cache.get(&archive)? else { return Ok(None) };
         Ok(Some(Candidate {
-            name: locked.bare_name().clone(),
+            name: locked.origin.bare_name().clone(),
             bundle: unpack(&bytes, &locked.name())?,
             origin: locked.origin.clone(),
             archive,
@@ -312,6 +313,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             taken: None,
+            release: None,
         }))
     }
 
@@ -383,6 +385,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             taken: None,
+            release: None,
         })
     }
 }
@@ -405,7 +408,7 @@ struct Local {
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
     let what = "its source no longer has it".to_owned();
     let differs = InstallError::LockDiffers { name: locked.name(), what };
-    candidates.into_iter().find(|candidate| candidate.origin.name() == locked.name()).ok_or(differs)
+    candidates.into_iter().find(|candidate| candidate.origin.name() == locked.origin.name()).ok_or(differs)
 }
 
 pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {

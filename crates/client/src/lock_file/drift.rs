@@ -18,6 +18,8 @@ use crate::requires;
 pub struct Drift {
     /// Name of the entry.
     pub name: String,
+    /// Name of the skill's folder.
+    pub skill: SkillName,
     /// Kind of difference.
     pub kind: DriftKind,
 }
@@ -66,14 +68,14 @@ pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileErro
     let mut found = Vec::new();
     for entry in file.skills() {
         let kind = of_entry(library, entry).map_err(LibraryError::from)?;
-        found.extend(kind.map(|kind| Drift { name: entry.name(), kind }));
+        found.extend(kind.map(|kind| Drift { name: entry.name(), skill: entry.bare_name().clone(), kind }));
     }
     let entries = file.by_bare_name();
     for (name, head) in library.skills().map_err(LibraryError::from)? {
         if let Some(origin) = head.origin
             && !entries.contains_key(name.as_str())
         {
-            found.push(Drift { name: origin.name(), kind: DriftKind::Missing });
+            found.push(Drift { name: origin.name_in(&name), skill: name, kind: DriftKind::Missing });
         }
     }
     Ok(found)
@@ -116,12 +118,11 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
     let mut gone = Vec::new();
     let file = LockFile::read(path)?;
     for drift in drifts.iter().filter(|drift| drift.kind.can_be_repaired()) {
-        let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
-        let Ok(name) = SkillName::parse(bare) else { continue };
+        let name = &drift.skill;
         gone.push(drift.name.clone());
-        let head = library.head(&name).map_err(LibraryError::from)?;
+        let head = library.head(name).map_err(LibraryError::from)?;
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
-            let release = origin.digest().known().map(|digest| library.release(&name, &digest)).transpose();
+            let release = origin.digest().known().map(|digest| library.release(name, &digest)).transpose();
             let release = release.map_err(LibraryError::from)?.flatten();
             let old = file.get(&drift.name);
             let capabilities = match old.filter(|old| old.content == Some(head.digest)) {
@@ -129,7 +130,8 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
                 None => capabilities::of_head(library, &head)?,
             };
             let entry = made_again(old, &head, origin, release.map(|(_, files)| files));
-            entries.push(LockedSkill { capabilities, ..entry });
+            let alias = LockedSkill::alias_of(&entry.origin, name);
+            entries.push(LockedSkill { alias, capabilities, ..entry });
         }
     }
     LockFile::update(path, library, |file| {
@@ -143,10 +145,14 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
 
 /// Returns the entries of skills whose heads come from other releases than the entries name, as after a person accepted
 /// an update.
-pub(super) fn behind_releases<'h>(file: &LockFile, heads: impl Iterator<Item = &'h Revision>) -> Vec<Drift> {
-    let origins = heads.filter_map(|head| head.origin.as_ref());
-    let others = origins.filter(|origin| file.get(&origin.name()).is_some_and(|entry| !is_of(entry, origin)));
-    others.map(|origin| Drift { name: origin.name(), kind: DriftKind::Behind }).collect()
+pub(super) fn behind_releases(file: &LockFile, heads: &[(&SkillName, Revision)]) -> Vec<Drift> {
+    let drift = |(skill, head): &(&SkillName, Revision)| {
+        let origin = head.origin.as_ref()?;
+        let name = origin.name_in(skill);
+        let is_behind = file.get(&name).is_some_and(|entry| !is_of(entry, origin));
+        is_behind.then(|| Drift { name, skill: (*skill).clone(), kind: DriftKind::Behind })
+    };
+    heads.iter().filter_map(drift).collect()
 }
 
 /// Builds an entry as an install would have written it. Details that only the old entry has are copied from it.
@@ -169,6 +175,7 @@ fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, releas
         ruleset: same.map_or_else(|| head.ruleset.clone(), |old| old.ruleset.clone()),
         content: Some(head.digest),
         origin: LockedSkill::origin_in_file(origin),
+        alias: None,
         raw: Table::new(),
     }
 }

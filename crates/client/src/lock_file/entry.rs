@@ -2,13 +2,46 @@
 
 use std::fmt::Display;
 
-use library::OriginFields;
-use skill::Digest;
+use library::{Origin, OriginFields};
+use skill::{Digest, SkillName};
 use toml::{Table, Value};
 
 use super::{LockedSkill, LockedWaiver};
 
 impl LockedSkill {
+    /// Reads a `[[skill]]` table.
+    pub(super) fn of(value: Value) -> Result<Self, String> {
+        let Value::Table(mut raw) = value else { return Err("it is not a table".to_owned()) };
+        let fields = OriginFields {
+            name: text(&mut raw, "name")?.ok_or("it has no `name`")?,
+            version: text(&mut raw, "version")?,
+            kind: text(&mut raw, "kind")?.ok_or("it has no `kind`")?,
+            source: text(&mut raw, "source")?.unwrap_or_default(),
+            commit: text(&mut raw, "commit")?,
+            digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
+        };
+        raw.contains_key("archive").then_some(()).ok_or("it has no `archive`")?;
+        let alias = text(&mut raw, "as")?.map(|name| SkillName::parse(&name)).transpose();
+        let mut skill = Self {
+            origin: Origin::try_from(fields).map_err(|error| error.to_string())?,
+            alias: alias.map_err(|error| format!("`as`: {error}"))?,
+            requested: text(&mut raw, "requested")?.unwrap_or_default(),
+            local: matches!(raw.remove("local"), Some(Value::Boolean(true))),
+            signer: text(&mut raw, "signer")?,
+            archive: digest(&mut raw, "archive")?,
+            content: digest(&mut raw, "content")?,
+            agents: texts(raw.remove("agents")),
+            ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
+            requires: texts(raw.remove("requires")),
+            dependency: matches!(raw.remove("dependency"), Some(Value::Boolean(true))),
+            capabilities: texts(raw.remove("capabilities")),
+            waivers: LockedWaiver::read(raw.remove("waivers"))?,
+            raw: Table::new(),
+        };
+        skill.raw = raw;
+        Ok(skill)
+    }
+
     /// Formats the entry as a `[[skill]]` table.
     pub(super) fn table_text(&self) -> String {
         format!("[[skill]]\n{}{}{}", self.field_lines(), self.capability_lines(), self.raw_lines())
@@ -20,6 +53,9 @@ impl LockedSkill {
         let digest = |digest: Option<Digest>| digest.map(|digest| digest.to_string()).unwrap_or_default().into();
         let OriginFields { kind, source, name, version, commit, digest: of_release } = self.origin.clone().into();
         line("name", name.into());
+        if let Some(alias) = &self.alias {
+            line("as", alias.as_str().into());
+        }
         line("requested", self.requested.as_str().into());
         for (key, value) in [("version", version), ("commit", commit), ("signer", self.signer.clone())] {
             if let Some(value) = value {
@@ -75,4 +111,23 @@ impl LockedSkill {
 
 fn line_of(key: &str, value: impl Display) -> String {
     format!("{key} = {value}\n")
+}
+
+/// Reads a digest; `None` if it is missing or empty.
+fn digest(table: &mut Table, key: &str) -> Result<Option<Digest>, String> {
+    let text = text(table, key)?.filter(|text| !text.is_empty());
+    text.map(|text| text.parse()).transpose().map_err(|error: skill::DigestError| format!("`{key}`: {error}"))
+}
+
+fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
+    match table.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("`{key}` is not a string")),
+    }
+}
+
+fn texts(value: Option<Value>) -> Vec<String> {
+    let Some(Value::Array(values)) = value else { return Vec::new() };
+    values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }

@@ -63,6 +63,6 @@ impl LockFile {
                 skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
             }
         }
-        Ok((heads.len(), behind_releases(self, heads.iter().map(|(_, head)| head))))
+        Ok((heads.len(), behind_releases(self, &heads)))
     }
 }

@@ -162,7 +162,11 @@ impl Fails for PublishError {
                 "replace these lines with your own, then run: skillhub validate {}",
                 shell_word(&path.display().to_string())
             )),
-            Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
+            Self::Name(name) => invalid("invalid_name").hint(format!(
+                "rename the skill and its folder, such as to {}, and keep the title under `metadata` as `title`",
+                SkillName::suggested(name.as_str())
+            )),
+            Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
             Self::Version { .. } => {
                 invalid("invalid_version").hint("give three numbers, as in 1.2.0, in the frontmatter or with --version")
             }

@@ -70,6 +70,8 @@ struct Results {
 #[derive(Deserialize)]
 struct Found {
     name: String,
+    #[serde(default)]
+    title: Option<String>,
     version: String,
     description: String,
     score: u32,
@@ -174,8 +176,9 @@ impl Web {
             return Err(self.refused(&answer));
         }
         let Results { results } = self.read(&answer)?;
-        let of = |Found { name, version, description, score }: Found| SearchResult {
+        let of = |Found { name, title, version, description, score }: Found| SearchResult {
             name,
+            title,
             version,
             description,
             score,

@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct SearchResult {
     /// Full name of the skill.
     pub name: String,
+    /// Title of the skill in any script, if it has one.
+    pub title: Option<String>,
     /// Newest version of the skill.
     pub version: String,
     /// Description of that version.

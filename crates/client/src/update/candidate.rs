@@ -2,7 +2,7 @@
 
 use library::{Origin, RegistryRelease, SourceDigest};
 use registry_index::{Entry, ReleaseSelector, newest, select};
-use skill::Bundle;
+use skill::{Bundle, Limits, SkillName};
 
 use super::{InstalledSkill, installed};
 use crate::{
@@ -29,6 +29,8 @@ pub(crate) enum UpdateCandidate {
 /// Comparison of an installed skill with its source.
 #[derive(Debug)]
 pub struct Outdated {
+    /// Name of the skill's folder.
+    pub skill: SkillName,
     /// Origin of the installed release.
     pub origin: Origin,
     /// Original request; empty for the newest.
@@ -56,6 +58,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
     let stand = |skill: InstalledSkill| {
         let mut stands = Outdated {
             requested: skill.requested(),
+            skill: skill.name.clone(),
             origin: skill.origin.clone(),
             wanted: None,
             newest: None,
@@ -277,30 +280,32 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
     let found = match fetch(by.inputs(), &order, request) {
         // If the source has several skills, the library may have the only record of which one is meant.
         Err(InstallError::Pick(PickError::Several { .. })) => {
-            let pick = Pick { skills: vec![skill.name.to_string()], all: false };
+            let pick = Pick { skills: vec![skill.origin.name()], all: false };
             fetch(by.inputs(), &order, &InstallRequest { pick, ..request.clone() })
         }
         found => found,
     }?;
-    let mut of_name = found.into_iter().filter(|candidate| candidate.name == skill.name);
+    let mut of_name = found.into_iter().filter(|candidate| candidate.name == *skill.origin.bare_name());
     let candidate = of_name.next().ok_or_else(gone)?;
     let requested = skill.requested();
     Ok(Candidate { requested: if requested.is_empty() { candidate.requested } else { requested }, ..candidate })
 }
 
-/// Returns the files of the installed release: from the history, otherwise by the lock file from the cache or the
-/// registry.
+/// Returns the files of the installed release under the name of the skill's folder: from the history, otherwise by the
+/// lock file from the cache or the registry.
 fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
     let digest = skill.origin.digest();
-    if let Some(digest) = digest.known()
-        && let Some((_, files)) = by.library.release(&skill.name, &digest)?
-    {
+    if let Some((_, files)) = by.library.release_here(&skill.name, &skill.origin)? {
         return Ok(Some(files));
     }
     let Some(locked) = &skill.locked else { return Ok(None) };
     let as_locked = fetch(by.inputs(), &FetchItem::Locked(Box::new(locked.clone())), &InstallRequest::default());
     let found = as_locked.ok().and_then(|found| found.into_iter().next());
-    Ok(found.map(|candidate| candidate.bundle).filter(|files| SourceDigest::Known(files.digest()) == digest))
+    let release = found.map(|candidate| candidate.bundle).filter(|files| SourceDigest::Known(files.digest()) == digest);
+    Ok(match skill.name == *skill.origin.bare_name() {
+        true => release,
+        false => release.and_then(|files| files.renamed(&skill.name, &Limits::default())),
+    })
 }
 
 /// Prefetches the sources of several skills in parallel. `with_releases` includes the archives of registry releases.

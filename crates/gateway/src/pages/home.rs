@@ -33,6 +33,7 @@ const ORDERED: usize = 500;
 /// A skill in the list.
 struct Row {
     name: SkillName,
+    title: Option<String>,
     description: String,
     /// Release that the skill was installed from.
     release: Option<String>,
@@ -137,6 +138,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
             let group = catalogue.library_of(listed).filter(|own| standing.is_own && own.path() != library.path());
             Row {
                 name: listed.name.clone(),
+                title: listed.title.clone(),
                 description: listed.description.clone(),
                 release: listed.head.as_ref().and_then(|head| Some(head.origin.as_ref()?.release())),
                 number: listed.head.as_ref().map(|head| head.number),
@@ -169,7 +171,10 @@ fn is_among(row: &Row, only: &str) -> bool {
 
 /// Returns whether a row matches the query. A search covers all skills, whichever filter is selected.
 fn is_asked_for(row: &Row, asked: &PageQuery) -> bool {
-    let has = |word: &str| row.name.as_str().contains(word) || row.description.to_lowercase().contains(word);
+    let texts = [Some(&row.description), row.title.as_ref()];
+    let has = |word: &str| {
+        row.name.as_str().contains(word) || texts.iter().flatten().any(|text| text.to_lowercase().contains(word))
+    };
     let words = asked.q.to_lowercase();
     match words.trim() {
         "" => is_among(row, &asked.only),
@@ -279,6 +284,7 @@ impl List<'_> {
             li {
                 div {
                     h2 { a href={ "/skills/" (row.name) } { (row.name) } " " (row.standing.badges(reader.texts)) }
+                    @if let Some(title) = &row.title { p.line { strong { (visible(title)) } } }
                     p.line { (visible(&row.description)) }
                     @if row.standing.waits > 0 || row.release.is_some() {
                         p.facts {

@@ -39,6 +39,7 @@ const NAMED: usize = 12;
 struct View<'a> {
     guest: &'a SignedIn,
     name: &'a SkillName,
+    title: Option<String>,
     description: String,
     standing: ListStatus,
     folder: Option<String>,
@@ -96,9 +97,15 @@ impl<'a> View<'a> {
             let listed = catalogue.find(name)?;
             let folder = listed.path.as_ref().map(|path| path.display().to_string());
             let standing = ListStatus::of(catalogue, listed, &library, &state, waits);
-            Ok((listed.description.clone(), folder, standing, AgentViews::of(&work.place, catalogue, Some(name))))
+            Ok((
+                listed.title.clone(),
+                listed.description.clone(),
+                folder,
+                standing,
+                AgentViews::of(&work.place, catalogue, Some(name)),
+            ))
         });
-        let (description, folder, standing, hosts) =
+        let (title, description, folder, standing, hosts) =
             found.map_err(into_api_error)?.map_err(|error: AgentError| into_api_error(error))?;
         let head = match standing.is_own {
             true => library.head(name).map_err(into_api_error)?,
@@ -109,7 +116,7 @@ impl<'a> View<'a> {
             None => Vec::new(),
         };
         let files = files(work, name, NOW);
-        Ok(Self { guest, name, description, standing, folder, head, hosts: hosts?, by_hand, files })
+        Ok(Self { guest, name, title, description, standing, folder, head, hosts: hosts?, by_hand, files })
     }
 
     fn page(&self, work: &Work<'_>, asked: &PageQuery, judgements: &Judgements) -> Result<Markup, ApiError> {
@@ -123,6 +130,7 @@ impl<'a> View<'a> {
             header.title {
                 (heading(self.name.as_str(), self.name.as_str(), self.guest, ""))
                 p.facts { (self.standing.badges(texts)) }
+                @if let Some(title) = &self.title { p { strong { (visible(title)) } } }
                 (lead(&self.description))
             }
             (done(asked, words))

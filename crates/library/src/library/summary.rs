@@ -71,7 +71,7 @@ impl SkillMdSummary {
         match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
             Ok(loaded) => Self {
                 version: loaded.frontmatter.version(),
-                title: loaded.frontmatter.metadata.get("title").cloned(),
+                title: loaded.frontmatter.title(),
                 description: loaded.description,
                 tools: loaded.frontmatter.allowed_tools.clone(),
                 called: loaded.frontmatter.name.clone().filter(|called| called.trim() != name.as_str()),

@@ -29,6 +29,8 @@ pub struct SkillSummary {
     pub name: String,
     /// Version of the newest release.
     pub version: String,
+    /// Title in any script, if it has one.
+    pub title: Option<String>,
     /// Description from the skill's frontmatter.
     pub description: String,
     /// Relevance for the query; 0 in a list.
@@ -81,6 +83,8 @@ pub struct ReleaseDocument {
     pub size: u64,
     /// Number of files in the archive.
     pub files: u64,
+    /// Title in any script, if it has one.
+    pub title: Option<String>,
     /// Description from the skill's frontmatter.
     pub description: String,
     /// Licence from the skill's frontmatter.
@@ -313,6 +317,7 @@ impl From<&Entry> for ReleaseDocument {
             archive: entry.archive.to_string(),
             size: entry.size,
             files: entry.files,
+            title: entry.title.clone(),
             description: entry.description.clone(),
             license: entry.license.clone(),
             keywords: entry.keywords.clone(),
@@ -335,6 +340,7 @@ impl From<&SearchHit> for SkillSummary {
         Self {
             name: entry.name.to_string(),
             version: entry.version.to_string(),
+            title: entry.title.clone(),
             description: entry.description.clone(),
             score: *score,
             verdict: entry.verdict.clone(),

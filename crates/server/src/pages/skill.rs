@@ -125,6 +125,7 @@ impl View<'_> {
                     (skills::flags(texts, entry))
                     span { (time(self.visitor, entry.published_at)) }
                 }
+                @if let Some(title) = &entry.title { p { strong { (visible(title)) } } }
                 (lead(&entry.description))
             }
             @if self.was_reported { p.note.good role="status" { (texts.reported) } }

@@ -41,6 +41,7 @@ pub fn skills(visitor: &Visitor, found: &[SearchHit], words: &str) -> Piece {
                             (marked(entry.name.name.as_str(), words))
                         }
                     }
+                    @if let Some(title) = &entry.title { p.line { strong { (marked(title, words)) } } }
                     p.line { (marked(&entry.description, words)) }
                     p.facts {
                         (verdict(texts, verdict_of(entry)))

@@ -6,6 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_yaml::{Mapping, Value};
 
 use super::{FrontmatterError, cost};
+use crate::Limits;
 
 /// Fields of a frontmatter. Text fields that contain a number or a boolean are taken as written. Values of another type
 /// are omitted and listed in [`Frontmatter::faults`].
@@ -115,6 +116,14 @@ impl Frontmatter {
     #[must_use]
     pub fn version(&self) -> Option<String> {
         self.top_level_version.clone().or_else(|| self.metadata.get("version").cloned())
+    }
+
+    /// Returns the title in `metadata.title`, in any script, as one line within the limit. `None` if it is empty.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        let line = self.metadata.get("title")?.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title: String = line.chars().take(Limits::default().title_chars).collect();
+        Some(title).filter(|title| !title.is_empty())
     }
 
     /// Returns whether a key is present, with a value of any type.

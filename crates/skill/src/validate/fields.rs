@@ -126,6 +126,19 @@ impl Check<'_> {
     }
 }
 
+/// Warns about a valid name that registries refuse, and suggests one.
+pub(super) fn unpublishable(fields: &Frontmatter, text: &str) -> Option<Problem> {
+    let name = SkillName::parse_standard(fields.name.as_deref()?).ok().filter(|name| !name.is_publishable())?;
+    let title = fields.title().unwrap_or_else(|| name.to_string());
+    let message = format!(
+        "registries refuse the name {name:?}: it must be ASCII and must not be a device name; name the skill and its \
+         folder {:?} and keep {title:?} as `title` under `metadata`",
+        SkillName::suggested(&title).as_str(),
+        name = name.as_str(),
+    );
+    Some(Problem::of_skill_md("name_not_publishable", Severity::Warning, message, line_of_key(text, "name")))
+}
+
 /// Returns the line, from 1, of a key of the frontmatter, or of `metadata` (`metadata.KEY`). Line 1 if it is absent.
 fn line_of_key(text: &str, key: &str) -> Option<usize> {
     let inner = key.strip_prefix("metadata.");

@@ -105,8 +105,8 @@ pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, 
 /// Returns the release that a revision derives from.
 fn release(library: &Library, name: &SkillName, of: &Revision) -> Result<(Revision, Bundle), ManageError> {
     let none = || FindError::NoRelease(name.clone());
-    let digest = of.origin.as_ref().and_then(|origin| origin.digest().known()).ok_or_else(none)?;
-    Ok(library.release(name, &digest)?.ok_or_else(none)?)
+    let origin = of.origin.as_ref().ok_or_else(none)?;
+    Ok(library.release_here(name, origin)?.ok_or_else(none)?)
 }
 
 /// Compares the revision `to` with an earlier one. Without `to`, the later side is the visible content of the folder.

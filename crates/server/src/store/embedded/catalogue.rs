@@ -267,7 +267,8 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     }
     let mut texts = write
         .prepare_cached("insert into texts (rowid, name, owner, keywords, description) values (?1, ?2, ?3, ?4, ?5)")?;
-    let keywords = indexed(&entry.keywords.join(" "));
+    let title = entry.title.iter().chain(&entry.keywords);
+    let keywords = indexed(&title.map(String::as_str).collect::<Vec<_>>().join(" "));
     texts.execute(params![
         id,
         indexed(entry.name.name.as_str()),
