@@ -27,6 +27,8 @@ mod downloads;
 #[cfg(unix)]
 mod evals;
 mod failing_closed;
+#[cfg(unix)]
+mod following_trials;
 mod foreign_user;
 mod forking;
 mod gating;

@@ -30,6 +30,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod trial_links;
 mod trials;
 mod upkeep;
 mod work;
@@ -151,7 +152,7 @@ pub enum FindError {
 
 impl Library {
     /// Opens the library at `path`. Operations that a killed process left partly applied are completed first, unless
-    /// another process is committing.
+    /// another process is committing. The same holds for the links of trials that ended.
     ///
     /// # Errors
     /// Returns [`LibraryError`]. A missing folder is not an error.
@@ -160,6 +161,7 @@ impl Library {
         ownership::check_library(&library.path, &library.own, home.path())?;
         library.storage()?;
         library.recover_if_idle()?;
+        let _left_to_next_command = library.settle_trials(Duration::ZERO);
         Ok(library)
     }
 
