@@ -209,7 +209,9 @@ fn foreign_link_is_never_changed() {
 
 #[test]
 fn removal_takes_the_link_on_trial() {
-    for args in [&["disable", "demo"][..], &["disable", "demo", "--agent", "claude-code"], &["manage", "delete", "demo"]] {
+    for args in
+        [&["disable", "demo"][..], &["disable", "demo", "--agent", "claude-code"], &["manage", "delete", "demo"]]
+    {
         let trial = Trial::begin();
         trial.session_with(true);
         trial.sandbox.run_as(&trial.sandbox.token(), args).exits(0);

@@ -92,16 +92,16 @@ impl Library {
     /// The state or a link cannot be read or written, or the lock cannot be taken. The next call tries again.
     pub fn settle_trials(&self, wait: Duration) -> Result<(), LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(()) };
-        let Ok(trials) = own.open_dir(FOLDER) else { return Ok(()) };
+        let Ok(trials) = folder::open(&own, FOLDER) else { return Ok(()) };
         if self.ended(&trials, &self.state()?)?.is_empty() {
             return Ok(());
         }
         let _lock = LibraryLock::acquire(&own, wait)?;
         let state = State::read(&own)?;
         for id in self.ended(&trials, &state)? {
-            let folder = trials.open_dir(&id).map_err(self.own_io())?;
-            let names = folder::folders_in(&folder).map_err(self.own_io())?;
-            let skills: Vec<SkillName> = names.iter().filter_map(|name| SkillName::parse(name).ok()).collect();
+            let names = folder::open(&trials, &id).map(|files| folder::folders_in(&files).unwrap_or_default());
+            let names = names.unwrap_or_default().into_iter();
+            let skills: Vec<SkillName> = names.filter_map(|name| SkillName::parse(&name).ok()).collect();
             let links = skills.iter().flat_map(|skill| {
                 state.of(skill).placed.into_iter().map(move |path| self.point_link(skill, &path, None))
             });
