@@ -28,6 +28,8 @@ mod downloads;
 #[cfg(unix)]
 mod evals;
 mod failing_closed;
+#[cfg(unix)]
+mod following_trials;
 mod foreign_user;
 mod forking;
 mod gating;

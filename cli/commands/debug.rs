@@ -181,6 +181,7 @@ impl<'a> Shown<'a> {
     fn reads(&self) -> String {
         match self.view.as_ref().map(|view| &view.reads) {
             Some(Reads::Older { number }) => format!("revision {number}"),
+            Some(Reads::Trial { number }) => format!("revision {number}, on trial"),
             Some(reads) => reads.as_str().to_owned(),
             None => String::new(),
         }
@@ -199,7 +200,7 @@ impl<'a> Shown<'a> {
     fn document(&self) -> Value {
         let listed = self.listed;
         let number = match self.view.as_ref().map(|view| &view.reads) {
-            Some(Reads::Older { number }) => Some(number),
+            Some(Reads::Older { number } | Reads::Trial { number }) => Some(number),
             _ => None,
         };
         json!({

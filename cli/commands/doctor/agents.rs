@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use agent::Catalogue;
-use library::AgentDir;
+use client::VisibilityOutcome;
+use library::Library;
 use ops::AgentViews;
 use skill::SkillName;
 
@@ -22,7 +23,9 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
         match (&one.link_to, one.is_error) {
             (Some(library), _) => {
                 let message = one.message.clone();
-                findings.mendable("agents", one.code, place, message, || remove_link(library, &one.skill, &one.path));
+                findings.mendable("agents", one.code, place, message, || {
+                    remove_link(catalogue.libraries(), library, &one.skill, &one.path)
+                });
             }
             (None, true) => findings.cannot("agents", one.code, place, message),
             (None, false) => findings.note("agents", one.code, place, message),
@@ -36,10 +39,11 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
 }
 
 /// Removes a link to a skill of a library.
-fn remove_link(library: &Path, skill: &SkillName, path: &Path) -> Result<String, String> {
-    let dir = path.parent().map(AgentDir::open).transpose().map_err(|error| error.to_string())?.flatten();
-    match dir.map(|dir| dir.remove_link(skill, library)).transpose().map_err(|error| error.to_string())? {
-        Some(true) => Ok("removed the link".to_owned()),
-        _ => Err("skillhub did not create it".to_owned()),
+fn remove_link(libraries: &[Library], of: &Path, skill: &SkillName, path: &Path) -> Result<String, String> {
+    let library = libraries.iter().find(|library| library.path() == of);
+    match library.and_then(|library| client::sync_link(library, skill, path, false)) {
+        Some(VisibilityOutcome::Left(_, why)) => Err(why),
+        Some(_) => Ok("removed the link".to_owned()),
+        None => Err("skillhub did not create it".to_owned()),
     }
 }

@@ -140,11 +140,13 @@ fn check_denied(library: &Library, place: &LinkedSkill, findings: &mut Findings)
         LinkState::Elsewhere(_) | LinkState::Other => {
             findings.cannot("links", "link_changed", place.path.display(), place.describe());
         }
-        LinkState::Ours => findings.mendable("links", "link_denied", place.path.display(), message, || {
-            match client::sync_link(library, &place.skill, &place.path, false) {
-                Some(VisibilityOutcome::Left(_, why)) => Err(why),
-                _ => Ok("removed".to_owned()),
-            }
-        }),
+        LinkState::Ours | LinkState::EndedTrial => {
+            findings.mendable("links", "link_denied", place.path.display(), message, || {
+                match client::sync_link(library, &place.skill, &place.path, false) {
+                    Some(VisibilityOutcome::Left(_, why)) => Err(why),
+                    _ => Ok("removed".to_owned()),
+                }
+            })
+        }
     }
 }

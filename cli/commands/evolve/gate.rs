@@ -141,7 +141,8 @@ fn text(found: &Evaluation) -> String {
     if let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) {
         text.push_str(&format!(", {} % of the runs", f64::from(trial.terms.share) / 100.0));
         text.push_str(
-            "\n  only of runs that read it through skillhub; hosts that read its folder keep the former revision",
+            "\n  of runs that read it through skillhub, or through a link that follows it (hooks of Claude Code, Gemini CLI \
+             and OpenCode); other hosts keep the former revision",
         );
     }
     text.push_str(&format!("\n  {}\n", visible(&decision.why)));
@@ -208,15 +209,17 @@ pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, C
     let reviewer = context.reviewer(what)?;
     let library = context.library_with(&name)?;
     let stamp = library::Stamp::new(reviewer.actor().clone(), context.now);
-    let mut is_there = false;
+    let mut on_trial = None;
     let action = if pauses { "pause" } else { "resume" };
     library.set_state(&name, &stamp, action, |state| {
         if let Some(trial) = &mut state.trial {
-            (is_there, trial.paused) = (true, pauses);
+            trial.paused = pauses;
+            on_trial = Some(trial.clone());
         }
     })?;
-    if !is_there {
-        return Err(nothing_on_trial(&name));
+    let trial = on_trial.ok_or_else(|| nothing_on_trial(&name))?;
+    if pauses {
+        let _left_to_next_session = library.point_links(&name, &trial, false, |_| true);
     }
     let document = json!({"ok": true, "name": name.as_str(), "paused": pauses});
     context.out.answer(&document, |out| match pauses {

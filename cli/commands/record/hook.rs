@@ -1,7 +1,8 @@
-//! `record --hook`: starts the import of the session that a host reports.
+//! `record --hook`: starts the import of the session that a host reports, or leads links to revisions on trial if the
+//! session begins.
 //!
-//! Hosts wait for their hooks, and some end them with the session. So this process only reads the report and starts
-//! `skillhub record --import`, which outlives it.
+//! Hosts wait for their hooks, and some end them with the session. So for an import, this process only reads the report
+//! and starts `skillhub record --import`, which outlives it.
 
 use std::{
     ffi::OsString,
@@ -12,9 +13,15 @@ use std::{
 
 use ::process::{child, start_detached};
 use evolve::Host;
+use ops::{Setup, Workspace};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{args::Global, context::Context, exit::Exit};
+use crate::{
+    args::Global,
+    context::{Context, setup},
+    exit::Exit,
+};
 
 /// Maximum size of a report, in bytes. Only the plugin of one host sends contents, and cuts them.
 const REPORT_BYTES: u64 = 16 << 20;
@@ -36,7 +43,16 @@ struct Session {
     input: Vec<u8>,
 }
 
-/// Starts the import. Whatever happens, nothing is printed, and the exit code is 0: a host's session never fails
+/// Report of a session that begins.
+#[derive(Debug, Deserialize)]
+struct BegunSession {
+    hook_event_name: String,
+    session_id: String,
+    /// Folder in which the host works.
+    cwd: Option<PathBuf>,
+}
+
+/// Starts the import or leads links. Whatever happens, nothing is printed, and the exit code is 0: a host's session never fails
 /// because of its record.
 pub fn run(global: &Global, words: &[String]) -> Exit {
     let _nothing_to_import = start(global, words);
@@ -51,6 +67,9 @@ fn start(global: &Global, words: &[String]) -> Option<()> {
         Some(report) => report.clone().into_bytes(),
         None => standard_input()?,
     };
+    if let Some(begun) = begun(&report) {
+        return follow_trials(global, &context, host, begun);
+    }
     let session = session(host, report, &context.user_home)?;
     let mut command = child::command(std::env::current_exe().ok()?);
     if let Some(library) = &global.library {
@@ -62,6 +81,26 @@ fn start(global: &Global, words: &[String]) -> Option<()> {
         command.current_dir(folder);
     }
     start_detached(&mut command, &session.input).ok()
+}
+
+/// Parses the report of a session that begins; `None` for any other report.
+fn begun(report: &[u8]) -> Option<BegunSession> {
+    let begun: BegunSession = serde_json::from_slice(report).ok()?;
+    let is_usable = (1..=ID_BYTES).contains(&begun.session_id.len());
+    (begun.hook_event_name == "SessionStart" && is_usable).then_some(begun)
+}
+
+/// Makes the links in the host's own folders lead to the revisions that the session gets.
+fn follow_trials(global: &Global, context: &Context, host: Host, begun: BegunSession) -> Option<()> {
+    let around = setup(global).ok()?;
+    let library = around.library.map(|library| context.absolute(&library));
+    let cwd = begun.cwd.filter(|folder| folder.is_absolute() && folder.is_dir()).unwrap_or(around.cwd);
+    let place = Workspace::open(Setup { library, cwd, ..around }).ok()?;
+    let (agent, run) = (place.host(host.as_str())?, host.run(&begun.session_id));
+    for library in place.visible_libraries().ok()? {
+        let _left_to_next_session = evolve::follow_trials(&library, &run, |path| agent.owns(path));
+    }
+    Some(())
 }
 
 fn standard_input() -> Option<Vec<u8>> {
@@ -137,6 +176,18 @@ mod tests {
         let beside = rollout.with_extension("");
         fs::create_dir(&beside).unwrap();
         assert_eq!(found(Host::ClaudeCode, &claude), Some(expected(&[&rollout, &beside])));
+    }
+
+    #[test]
+    fn session_starts_are_recognised() {
+        let is_start = |event: &str, id: &str| {
+            begun(json!({"hook_event_name": event, "session_id": id, "source": "startup"}).to_string().as_bytes())
+                .is_some()
+        };
+        assert!(is_start("SessionStart", "a1b2"));
+        assert!(!is_start("SessionEnd", "a1b2") && !is_start("SessionStart", ""));
+        assert!(!is_start("SessionStart", &"x".repeat(ID_BYTES + 1)));
+        assert!(begun(b"[]").is_none() && begun(b"").is_none());
     }
 
     #[test]

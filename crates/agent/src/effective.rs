@@ -33,6 +33,11 @@ const REVISIONS: usize = 1000;
 pub enum Reads {
     /// Same content as served by `read`.
     Served,
+    /// The revision on trial, to which the start of a session led the host's link.
+    Trial {
+        /// Number of that revision.
+        number: u64,
+    },
     /// Content of an earlier revision.
     Older {
         /// Number of that revision.
@@ -88,6 +93,7 @@ impl Reads {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "served",
+            Self::Trial { .. } => "trial",
             Self::Older { .. } => "older",
             Self::Other => "other",
             Self::Blocked => "blocked",
@@ -181,10 +187,13 @@ impl<'a> Views<'a> {
             return Reads::Served;
         }
         let digest = found.digest();
-        let revisions = self.catalogue.library_of(listed).map(|library| library.walk(&listed.name));
-        let mut held = revisions.into_iter().flatten().take(REVISIONS).map_while(Result::ok);
-        let older = held.find(|revision| !revision.tombstone && revision.digest == digest);
-        older.map_or(Reads::Other, |revision| Reads::Older { number: revision.number })
+        let Some(library) = self.catalogue.library_of(listed) else { return Reads::Other };
+        let mut held = library.walk(&listed.name).take(REVISIONS).map_while(Result::ok);
+        match held.find(|revision| !revision.tombstone && revision.digest == digest) {
+            Some(revision) if library.is_trial_folder(&listed.name, real) => Reads::Trial { number: revision.number },
+            Some(revision) => Reads::Older { number: revision.number },
+            None => Reads::Other,
+        }
     }
 }
 

@@ -33,8 +33,10 @@ pub struct LinkedSkill {
 /// State of a path at which a skill was linked or copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkState {
-    /// A link to the skill, or a copy of one of its revisions.
+    /// A link to the skill or to its revision on trial, or a copy of one of its revisions.
     Ours,
+    /// A link to the files of a trial that has ended.
+    EndedTrial,
     /// The path does not exist.
     Nothing,
     /// A link whose target does not exist.
@@ -58,6 +60,7 @@ impl LinkedSkill {
         match &self.standing {
             LinkState::Ours if self.exists => format!("shows {}", self.skill),
             LinkState::Ours => format!("still shows {}, which no longer exists", self.skill),
+            LinkState::EndedTrial => format!("still shows a revision of {} whose trial has ended", self.skill),
             LinkState::Nothing if self.exists => format!("should show {}, but nothing is there", self.skill),
             LinkState::Nothing => format!("is still recorded for {}, but both are gone", self.skill),
             LinkState::Dangling(to) => format!("leads to {}, which does not exist", to.display()),
@@ -107,6 +110,10 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> LinkState {
     let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return LinkState::Nothing };
     let Ok(metadata) = dir.symlink_metadata(skill.as_str()) else { return LinkState::Nothing };
     if metadata.is_symlink() {
+        if let Some(id) = library.trial_of_link(skill, path) {
+            let trial = library.state().ok().and_then(|state| state.of(skill).trial);
+            return if trial.is_some_and(|trial| trial.id == id) { LinkState::Ours } else { LinkState::EndedTrial };
+        }
         let Ok(target) = dir.read_link_contents(skill.as_str()) else { return LinkState::Other };
         let leads_to = library::resolve(&folder.join(&target)).unwrap_or(target);
         if leads_to == library.path().join(skill.as_str()) {
@@ -132,6 +139,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> LinkState {
 /// The library, or the agent's folder, cannot be changed.
 pub fn repair_link(library: &Library, placed: &LinkedSkill, stamp: &Stamp) -> Result<bool, AgentLinkError> {
     let Some(folder) = placed.path.parent() else { return Ok(false) };
+    library.return_link(&placed.skill, &placed.path)?;
     let has_agent = |folder: &Path| Dir::open_ambient_dir(folder, ambient_authority()).is_ok();
     let dir = match AgentDir::open(folder)? {
         Some(dir) => dir,
@@ -141,9 +149,9 @@ pub fn repair_link(library: &Library, placed: &LinkedSkill, stamp: &Stamp) -> Re
         None => return Ok(false),
     };
     match &placed.standing {
-        LinkState::Ours if placed.exists => Ok(true),
+        LinkState::Ours | LinkState::EndedTrial if placed.exists => Ok(true),
         // A folder with the skill's content may be a restored original, and is kept.
-        LinkState::Ours => {
+        LinkState::Ours | LinkState::EndedTrial => {
             dir.remove_link(&placed.skill, library.path())?;
             Ok(forget(library, placed, stamp))
         }

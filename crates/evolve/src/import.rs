@@ -23,7 +23,7 @@ use skill::objects_and_commas;
 
 use crate::record::OutcomeRecord;
 
-pub use attribution::{ReadRevision, SkillHistory};
+pub use attribution::{ReadRevision, SkillHistory, is_distinguishable};
 
 /// Host with a supported transcript format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,12 @@ impl Host {
             Self::GeminiCli => "gemini-cli",
             Self::OpenCode => "opencode",
         }
+    }
+
+    /// Returns the id of the run that a session of the host is.
+    #[must_use]
+    pub fn run(self, session: &str) -> String {
+        format!("{}:{session}", self.as_str())
     }
 
     /// Returns the host with an id.
@@ -126,7 +132,7 @@ impl SkillUse {
             skill: self.skill.clone(),
             revision: Some(revision.to_string()),
             event: kind.as_str().to_owned(),
-            run: Some(format!("{}:{}", self.host.as_str(), self.session)),
+            run: Some(self.host.run(&self.session)),
             ts: time.or(self.time).map(|time| time.to_string()),
             source: Some(self.host.as_str().to_owned()),
             basis: OutcomeSource::Transcript,

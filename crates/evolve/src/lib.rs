@@ -20,10 +20,11 @@
 //!
 //! 1. `review::accept` with [`TrialTerms`](library::TrialTerms), or `evolve try`, makes two revisions in one commit:
 //!    the one on trial, and after it one by `optimizer:skillhub` with the former files. So the head, the folder, and
-//!    every agent that reads it without skillhub keep the former content.
+//!    every agent that reads it without skillhub or a link keep the former content.
 //! 2. The trial (`StoredTrial`) is stored in `state.toml` and in the event log. `Library::served` gives a run what it
 //!    read before, or else the side chosen by a hash of trial and run. A kill between commit and state leaves a
-//!    revision that nobody gets; `evolve try` puts it on trial.
+//!    revision that nobody gets; `evolve try` puts it on trial. At the start of a host's session, [`follow_trials`]
+//!    makes the host's links lead to the side that the session gets; `Library::end_trial` returns them.
 //! 3. [`evaluate`] runs when an outcome is recorded and at `evolve status`. It collects the outcomes and the state of
 //!    the history (`GateState`); the pure function `decide` (`gate.rs`) decides, and `carry_out` acts through
 //!    `roll_back` as `optimizer:skillhub`.
@@ -39,6 +40,7 @@ pub mod decline;
 pub mod eprocess;
 pub mod evals;
 mod evaluate;
+mod follow;
 mod gate;
 mod gate_decision;
 mod import;
@@ -53,6 +55,7 @@ mod trend;
 mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
+pub use follow::follow_trials;
 pub use gate::{
     Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
     Uncounted, Verdict, WHOLE, decide, pairs,

@@ -127,11 +127,56 @@ impl AgentDir {
     #[must_use]
     pub fn shows(&self, skill: &SkillName, library: &Path) -> bool {
         let folder = library.join(skill.as_str());
-        self.points_to(skill, &relative(&self.path, &folder))
+        self.points_to(skill.as_str(), &relative(&self.path, &folder))
             || self
                 .dir
                 .read_link_contents(skill.as_str())
                 .is_ok_and(|target| crate::resolve(&self.path.join(target)).is_ok_and(|real| real == folder))
+    }
+
+    /// Returns the id of the trial whose files a link with the skill's name leads to. `trials` is the folder of all
+    /// trials of a library; the files may be gone.
+    pub(crate) fn trial_of(&self, skill: &SkillName, trials: &Path) -> Option<String> {
+        let target = self.dir.read_link_contents(skill.as_str()).ok()?;
+        let below = target.strip_prefix(relative(&self.path, trials)).ok()?;
+        match below.components().collect::<Vec<_>>().as_slice() {
+            [Component::Normal(id), Component::Normal(name)] if *name == skill.as_str() => {
+                Some(id.to_str()?.to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Replaces the link to the folder `from` by one to `to`, in one step. Anything else with the skill's name stays.
+    /// Returns whether it was replaced. The caller holds the lock of the library to which both belong.
+    pub(crate) fn retarget_link(&self, skill: &SkillName, from: &Path, to: &Path) -> Result<bool, AgentLinkError> {
+        let (from, name) = (relative(&self.path, from), skill.as_str());
+        if !self.points_to(name, &from) {
+            return Ok(false);
+        }
+        // The name is the same each time, so that the next attempt removes what a killed process left.
+        let temporary = format!("{}link-{name}", checkout::TEMPORARY);
+        self.exchange_link(name, &from, &relative(&self.path, to), &temporary).map_err(self.io(skill))
+    }
+
+    /// Puts a link to `to` in the place of the link to `from`. An entry that took that place meanwhile is put back.
+    fn exchange_link(&self, name: &str, from: &Path, to: &Path, temporary: &str) -> io::Result<bool> {
+        if self.dir.symlink_metadata(temporary).is_ok_and(|left| left.is_symlink()) {
+            self.dir.remove_file(temporary)?;
+        }
+        make_link(&self.dir, to, temporary)?;
+        let exchanged = checkout::exchange_in_one_step(&self.dir, temporary, name);
+        let is_ours = match exchanged {
+            Ok(()) => self.points_to(temporary, from),
+            Err(error) if checkout::is_no_exchange(&error) => {
+                return self.dir.rename(temporary, &self.dir, name).map(|()| true);
+            }
+            Err(error) => return self.dir.remove_file(temporary).and(Err(error)),
+        };
+        if !is_ours {
+            checkout::exchange_in_one_step(&self.dir, temporary, name)?;
+        }
+        self.dir.remove_file(temporary).map(|()| is_ours)
     }
 
     /// Moves the entry with the skill's name to `kept` below a library's folder in the home.
@@ -166,7 +211,7 @@ impl AgentDir {
     /// The link cannot be removed.
     pub fn remove_link(&self, skill: &SkillName, library: &Path) -> Result<bool, AgentLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
-        if !self.points_to(skill, &target) {
+        if !self.points_to(skill.as_str(), &target) {
             return Ok(false);
         }
         // Sync, because the state drops the link next. A link restored by a power loss could then not be removed.
@@ -247,8 +292,8 @@ impl AgentDir {
         leftovers.map_or(true, |left| left.iter().any(is_repository))
     }
 
-    fn points_to(&self, skill: &SkillName, target: &Path) -> bool {
-        self.dir.read_link_contents(skill.as_str()).is_ok_and(|found| found == target)
+    fn points_to(&self, name: &str, target: &Path) -> bool {
+        self.dir.read_link_contents(name).is_ok_and(|found| found == target)
     }
 
     fn io(&self, skill: &SkillName) -> impl FnOnce(io::Error) -> AgentLinkError {
@@ -297,6 +342,32 @@ mod tests {
         assert!(!agent.remove_link(&own, &library).unwrap() && agent.dir.is_dir("own"));
         assert!(agent.remove_link(&pdf, &library).unwrap());
         assert!(!agent.remove_link(&pdf, &library).unwrap());
+    }
+
+    #[test]
+    fn only_own_links_are_retargeted() {
+        let temp = tempfile::tempdir().unwrap();
+        let (library, trials) = (temp.path().join(".agents/skills"), temp.path().join(".skillhub/trials"));
+        let agent = AgentDir::create(&temp.path().join(".claude/skills")).unwrap();
+        let pdf = SkillName::parse("pdf").unwrap();
+        let (head, candidate) = (library.join("pdf"), trials.join("t1/pdf"));
+        let retarget = |from: &Path, to: &Path| agent.retarget_link(&pdf, from, to).unwrap();
+        assert!(!retarget(&head, &candidate), "nothing is there");
+        agent.place_link(&pdf, &library).unwrap();
+        // Left by a killed process.
+        agent.dir.symlink_contents("../../gone", ".skillhub-link-pdf").unwrap();
+        assert!(retarget(&head, &candidate) && !retarget(&head, &candidate));
+        assert_eq!(agent.trial_of(&pdf, &trials).as_deref(), Some("t1"));
+        assert!(!agent.remove_link(&pdf, &library).unwrap(), "it is returned first");
+        assert!(retarget(&candidate, &head) && agent.trial_of(&pdf, &trials).is_none());
+        assert_eq!(agent.dir.entries().unwrap().count(), 1);
+        agent.dir.remove_file("pdf").unwrap();
+        agent.dir.symlink_contents("../../mine", "pdf").unwrap();
+        assert!(!retarget(&head, &candidate) && agent.points_to("pdf", Path::new("../../mine")));
+        // An entry that takes the place between check and exchange.
+        assert!(!agent.exchange_link("pdf", &head, &candidate, ".skillhub-link-pdf").unwrap());
+        assert!(agent.points_to("pdf", Path::new("../../mine")));
+        assert_eq!(agent.dir.entries().unwrap().count(), 1);
     }
 
     #[test]

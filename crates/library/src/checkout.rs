@@ -301,19 +301,20 @@ fn exchange(
 }
 
 /// Returns whether the error means that the file system cannot exchange folders, or not these two.
-fn is_no_exchange(error: &io::Error) -> bool {
+pub(crate) fn is_no_exchange(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, InvalidInput, Unsupported};
     matches!(error.kind(), CrossesDevices | InvalidInput | Unsupported)
 }
 
+/// Exchanges two entries of a folder atomically. [`is_no_exchange`] recognises the error of a system that cannot.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn exchange_in_one_step(root: &Dir, one: &str, other: &str) -> io::Result<()> {
+pub(crate) fn exchange_in_one_step(root: &Dir, one: &str, other: &str) -> io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     Ok(renameat_with(root, one, root, other, RenameFlags::EXCHANGE)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn exchange_in_one_step(_root: &Dir, _one: &str, _other: &str) -> io::Result<()> {
+pub(crate) fn exchange_in_one_step(_root: &Dir, _one: &str, _other: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

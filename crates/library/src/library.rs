@@ -31,6 +31,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod trial_links;
 mod trials;
 mod upkeep;
 mod work;
@@ -152,7 +153,7 @@ pub enum FindError {
 
 impl Library {
     /// Opens the library at `path`. Operations that a killed process left partly applied are completed first, unless
-    /// another process is committing.
+    /// another process is committing. The same holds for the links of trials that ended.
     ///
     /// # Errors
     /// Returns [`LibraryError`]. A missing folder is not an error.
@@ -161,6 +162,7 @@ impl Library {
         ownership::check_library(&library.path, &library.own, home.path())?;
         library.storage()?;
         library.recover_if_idle()?;
+        let _left_to_next_command = library.settle_trials(Duration::ZERO);
         Ok(library)
     }
 

@@ -85,7 +85,7 @@ impl AgentViews {
             let (mut differing, mut hidden) = (Vec::new(), Vec::new());
             for (host, lacking) in lacks.iter_mut().filter(|_| is_meant) {
                 let (view, is_in_use) = (views.effective(host, listed), hosts.is_in_use(host.id));
-                if view.reads == Reads::Served && is_in_use {
+                if matches!(view.reads, Reads::Served | Reads::Trial { .. }) && is_in_use {
                     readers.push(host.id);
                 }
                 if view.is_hidden_but_read() && view.sight != Visibility::NotOnList {

@@ -73,7 +73,7 @@ fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path
     let path = along.unwrap_or_else(|| noted.to_owned());
     let old = library::resolve(&moved.from).unwrap_or_else(|_| moved.from.clone()).join(skill.as_str());
     let outcome = match look(library, skill, &path) {
-        LinkState::Ours => MovedOutcome::Kept,
+        LinkState::Ours | LinkState::EndedTrial => MovedOutcome::Kept,
         LinkState::Nothing => MovedOutcome::Gone,
         LinkState::Dangling(to) if to == old => match point(library, skill, &path) {
             Ok(()) => MovedOutcome::Pointed,

@@ -51,11 +51,13 @@ pub fn sync_link(library: &Library, skill: &SkillName, path: &Path, is_seen: boo
             Ok(AgentLink::Already(_)) => None,
             Err(error) => left(&error.to_string()),
         },
-        (false, LinkState::Ours) => match dir.remove_link(skill, library.path()) {
-            Ok(true) => Some(VisibilityOutcome::Hidden(path.to_owned())),
-            Ok(false) => left("it is a copy"),
-            Err(error) => left(&error.to_string()),
-        },
+        (false, LinkState::Ours | LinkState::EndedTrial) => {
+            match library.return_link(skill, path).and_then(|()| dir.remove_link(skill, library.path())) {
+                Ok(true) => Some(VisibilityOutcome::Hidden(path.to_owned())),
+                Ok(false) => left("it is a copy"),
+                Err(error) => left(&error.to_string()),
+            }
+        }
         (false, LinkState::Other) => left("it has other files"),
         (false, LinkState::Elsewhere(to)) => left(&format!("it leads to {}", to.display())),
         (false, LinkState::Nothing | LinkState::Dangling(_)) | (true, _) => None,

@@ -77,6 +77,16 @@ impl SkillHistory {
     }
 }
 
+/// Returns whether the text that a host gives to the model shows which of two `SKILL.md` it read: their bodies differ
+/// in a line that hosts do not substitute.
+pub fn is_distinguishable(one: &str, other: &str) -> bool {
+    let fixed = |text| -> Vec<&str> {
+        let body = frontmatter::split(text).map_or(text, |split| split.body);
+        lines(body).into_iter().filter(|line| !is_template(line)).collect()
+    };
+    fixed(one) != fixed(other)
+}
+
 /// Returns the lines of a text without their indentation and without blank ones. Hosts trim and indent a skill's text.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
@@ -133,6 +143,16 @@ mod tests {
             ReadRevision::Known(id) => id.as_str().parse().unwrap(),
             ReadRevision::Unrecorded => 0,
             ReadRevision::NoHistory => -1,
+        }
+    }
+
+    #[test]
+    fn only_fixed_lines_of_bodies_distinguish() {
+        let text = |description: &str, body: &str| format!("---\nname: a\ndescription: {description}\n---\n\n{body}\n");
+        let first = text("one", "# A\n\nSort $ARGUMENTS.");
+        assert!(is_distinguishable(&first, &text("one", "# A\n\nSort $ARGUMENTS.\nWrite.")));
+        for same in [text("two", "# A\n\nSort $ARGUMENTS."), text("one", "  # A\nRank $ARGUMENTS.")] {
+            assert!(!is_distinguishable(&first, &same), "{same}");
         }
     }
 

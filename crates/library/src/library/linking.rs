@@ -211,6 +211,7 @@ impl Library {
         step: &LinkStep,
         changes: &mut LinkChanges,
     ) -> Result<(), AgentLinkError> {
+        self.point_link(skill, &step.path, None)?;
         if let Some(dir) = step.path.parent().map(AgentDir::open).transpose()?.flatten() {
             dir.remove_link(skill, &self.path)?;
         }
@@ -226,6 +227,7 @@ impl Library {
         changes: &mut LinkChanges,
     ) -> Result<(), AgentLinkError> {
         let Some(folder) = step.path.parent() else { return Ok(()) };
+        self.point_link(skill, &step.path, None)?;
         let dir = match step.action {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
             _ => match AgentDir::open(folder)? {

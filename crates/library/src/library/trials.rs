@@ -1,22 +1,19 @@
 //! Trials: starting and ending one, and choosing the revision for a run.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use scan::Cleared;
 use serde_json::Value;
 use skill::SkillName;
 
-use super::{Head, Library, LibraryError};
+use super::{Head, LOCK_WAIT, Library, LibraryError, trial_links};
 use crate::{
     disk::open_dir,
     events::{Event, EventStatus},
-    folder,
     outcomes::OutcomeKind,
     revision::Stamp,
     trials::{Arm, StoredSetBack, StoredTrial},
 };
-
-const FOLDER: &str = "trials";
 
 /// Revision that a run gets in place of the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,15 +48,15 @@ impl Library {
         files: &Cleared,
     ) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
-        let place = || -> io::Result<()> {
-            own.create_dir_all(FOLDER)?;
-            let folder = own.open_dir(FOLDER)?;
-            let _left_by_another = folder.remove_dir_all(&trial.id);
-            folder.create_dir(&trial.id)?;
-            folder::write(&folder.open_dir(&trial.id)?, skill.as_str(), files.bundle())
-        };
-        place().map_err(self.own_io())?;
-        self.set_state(skill, stamp, "trial", |state| state.trial = Some(trial))
+        let mut placed = Ok(());
+        // In the same lock as the state, since files of a trial that the state does not name are removed.
+        self.set_state(skill, stamp, "trial", |state| {
+            placed = trial_links::check_out(&own, &trial.id, skill, files);
+            if placed.is_ok() {
+                state.trial = Some(trial);
+            }
+        })?;
+        placed.map_err(self.own_io())
     }
 
     /// Ends the trial with this id and records the decision. Returns false if it had already ended.
@@ -76,9 +73,7 @@ impl Library {
         })?;
         let Some(trial) = ended else { return Ok(false) };
         self.record(&Event::decided(stamp, skill.as_str(), end.status, &trial.candidate, end.decision))?;
-        if let Some(folder) = open_dir(self.own_path())?.and_then(|own| own.open_dir(FOLDER).ok()) {
-            let _no_run_is_led_there = folder.remove_dir_all(&trial.id);
-        }
+        let _left_to_next_command = self.settle_trials(LOCK_WAIT);
         Ok(true)
     }
 
@@ -100,7 +95,7 @@ impl Library {
         if !revision.was_cleared() || revision.digest.to_string() != trial.candidate_digest {
             return Ok(None);
         }
-        let path = self.own_path().join(FOLDER).join(&trial.id).join(skill.as_str());
+        let path = self.trial_folder(&trial.id, skill);
         let is_there = open_dir(&path).is_ok_and(|folder| folder.is_some());
         Ok(Some(Served { head: Head::from(&revision), path: is_there.then_some(path) }))
     }

@@ -1,13 +1,15 @@
-//! Hooks with which hosts record the outcomes of their sessions: `skillhub record --hook HOST`.
+//! Hooks with which hosts report the start and the end of their sessions: `skillhub record --hook HOST`. At the start,
+//! links follow the trials of skills; at the end, outcomes are recorded.
 //!
 //! | host | form | described in |
 //! |---|---|---|
-//! | Claude Code 2.1.331 | `hooks.SessionEnd` of `settings.json`, or of `settings.local.json` in a project | code.claude.com/docs/en/hooks |
+//! | Claude Code 2.1.331 | `hooks.SessionStart` and `hooks.SessionEnd` of `settings.json`, or of `settings.local.json` in a project | code.claude.com/docs/en/hooks |
 //! | Codex 0.169.0 | `notify` of `config.toml`, for the user only; it runs after each turn | developers.openai.com/codex/config-advanced |
-//! | Gemini CLI 0.61.0 | `hooks.SessionEnd` of `settings.json` | `docs/hooks/reference.md` in its package |
-//! | OpenCode 1.18.33 | a file in `plugins`; it gets `session.idle` after each turn | opencode.ai/docs/plugins |
+//! | Gemini CLI 0.61.0 | `hooks.SessionStart` and `hooks.SessionEnd` of `settings.json` | `docs/hooks/reference.md` in its package |
+//! | OpenCode 1.18.33 | a file in `plugins`; it gets `session.created`, and `session.idle` after each turn | opencode.ai/docs/plugins |
 //!
-//! Codex runs the entries of its own `hooks.json` only after the user has trusted each of them, so `notify` is used.
+//! Codex runs the entries of its own `hooks.json` only after the user has trusted each of them, so `notify` is used,
+//! which has no event for the start of a session.
 //! `tests/hosts` runs the hooks in these versions.
 
 use std::path::{Path, PathBuf};
@@ -31,8 +33,8 @@ pub struct HookSite {
 /// The syntax of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HookForm {
-    /// `{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command", "timeout"}]}]}}`
-    SessionEnd {
+    /// `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command", "timeout"}]}]}}` for each of [`EVENTS`]
+    Events {
         /// Time limit in the host's unit.
         timeout: u64,
     },
@@ -46,7 +48,7 @@ enum HookForm {
 pub const CLAUDE_CODE: HookSite = HookSite {
     project: Some(".claude/settings.local.json"),
     user: UserFile { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", file: "settings.json" },
-    form: HookForm::SessionEnd { timeout: 10 },
+    form: HookForm::Events { timeout: 10 },
 };
 /// Hook of Codex, which ignores `notify` in projects.
 pub const CODEX: HookSite = HookSite {
@@ -56,13 +58,15 @@ pub const CODEX: HookSite = HookSite {
 };
 /// Hook of Gemini CLI, with a limit of ten seconds. The file of a project is shared, so it gets none.
 pub const GEMINI_CLI: HookSite =
-    HookSite { project: None, user: below(".gemini", "settings.json"), form: HookForm::SessionEnd { timeout: 10_000 } };
+    HookSite { project: None, user: below(".gemini", "settings.json"), form: HookForm::Events { timeout: 10_000 } };
 /// Hook of OpenCode. Plugins of a project are shared, so it gets none.
 pub const OPENCODE: HookSite =
     HookSite { project: None, user: below(".config/opencode/plugins", "skillhub.js"), form: HookForm::Plugin };
 
-/// Path of the list of hooks at the end of a session.
-const EVENT: (&[&str], &str) = (&["hooks"], "SessionEnd");
+/// Path of the lists of hooks.
+const LISTS: &[&str] = &["hooks"];
+/// Names of the lists of hooks at the start and at the end of a session.
+const EVENTS: [&str; 2] = ["SessionStart", "SessionEnd"];
 
 /// First words of the plugin, by which it is recognised.
 const PLUGIN_MARK: &str = "// Written by skillhub";
@@ -110,8 +114,11 @@ impl Host {
     /// [`HostError::Left`]
     pub fn without_hook(&self, file: &Path, text: &str) -> Result<String, HostError> {
         let made = match self.hook.as_ref().map(|hook| hook.form) {
-            Some(HookForm::SessionEnd { .. }) => {
-                json_file::retain(text, EVENT.0, EVENT.1, |group| !is_ours(group, self.id))
+            Some(HookForm::Events { .. }) => {
+                let without = |text: String, event: &&str| {
+                    json_file::retain(&text, LISTS, event, |group| !is_ours(group, self.id))
+                };
+                EVENTS.iter().try_fold(text.to_owned(), without)
             }
             Some(HookForm::Notify) => toml::remove_notify(text, &ending(self.id)),
             Some(HookForm::Plugin) if text.starts_with(PLUGIN_MARK) => Ok(String::new()),
@@ -127,7 +134,9 @@ impl Host {
     fn hook_in(&self, text: &str, program: &[String]) -> Result<String, String> {
         let words: Vec<String> = program.iter().cloned().chain(ending(self.id)).collect();
         match self.hook.as_ref().map(|hook| hook.form) {
-            Some(HookForm::SessionEnd { timeout }) => session_end(text, &words, timeout, self.id),
+            Some(HookForm::Events { timeout }) => {
+                EVENTS.iter().try_fold(text.to_owned(), |text, event| on_event(event, &text, &words, timeout, self.id))
+            }
             Some(HookForm::Notify) => toml::set_notify(text, &words, &ending(self.id)),
             Some(HookForm::Plugin) if text.is_empty() || text.starts_with(PLUGIN_MARK) => {
                 Ok(PLUGIN.replace(PLUGIN_COMMAND, &json!(words).to_string()))
@@ -138,12 +147,13 @@ impl Host {
     }
 }
 
-fn session_end(text: &str, words: &[String], timeout: u64, id: &str) -> Result<String, String> {
+/// Adds the hook to the list of an event, in place of one with another command.
+fn on_event(event: &str, text: &str, words: &[String], timeout: u64, id: &str) -> Result<String, String> {
     let command = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     let group = json!({"hooks": [{"type": "command", "command": command, "timeout": timeout}]});
-    let others = json_file::retain(text, EVENT.0, EVENT.1, |known| !is_ours(known, id) || *known == group)?;
-    let kept = json_file::retain(&others, EVENT.0, EVENT.1, |known| !is_ours(known, id))?;
-    if kept == others { json_file::push(&others, EVENT.0, EVENT.1, &group) } else { Ok(others) }
+    let others = json_file::retain(text, LISTS, event, |known| !is_ours(known, id) || *known == group)?;
+    let kept = json_file::retain(&others, LISTS, event, |known| !is_ours(known, id))?;
+    if kept == others { json_file::push(&others, LISTS, event, &group) } else { Ok(others) }
 }
 
 /// Returns whether a group of hooks holds nothing but hooks of skillhub.
@@ -174,9 +184,10 @@ mod tests {
     #[test]
     fn empty_file_gets_each_hosts_hook() {
         let hook = |id: &str, timeout: u64| {
-            json!({"hooks": {"SessionEnd": [{"hooks": [
+            let groups = json!([{"hooks": [
                 {"type": "command", "command": format!("skillhub record --hook {id}"), "timeout": timeout},
-            ]}]}})
+            ]}]);
+            json!({"hooks": {"SessionStart": groups, "SessionEnd": groups}})
         };
         let read = |id: &str| serde_json::from_str::<Value>(&with(id, "").unwrap()).unwrap();
         assert_eq!(read("claude-code"), hook("claude-code", 10));

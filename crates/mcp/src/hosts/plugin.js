@@ -1,6 +1,6 @@
-// Written by skillhub (`skillhub setup`, `skillhub mcp install`). After each turn, it reports which skills the session
-// read or changed to skillhub on this machine. To turn it off, set `use_log = false` in the table [agent] of skillhub's
-// config.toml, or delete this file.
+// Written by skillhub (`skillhub setup`, `skillhub mcp install`). It reports to skillhub on this machine when a session
+// begins, and after each turn which skills it read or changed. To turn it off, set `use_log = false` in the table
+// [agent] of skillhub's config.toml, or delete this file.
 import { spawnSync } from "node:child_process"
 
 const COMMAND = ["COMMAND"]
@@ -36,16 +36,26 @@ export const Skillhub = async ({ directory }) => {
     if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value)
   }
 
+  const send = (report) => {
+    const input = JSON.stringify(report)
+    spawnSync(COMMAND[0], COMMAND.slice(1), { cwd: directory, input, timeout: 5000, stdio: ["pipe", "ignore", "ignore"] })
+  }
+
   const report = (calls) => {
     calls.isNew = false
-    const input = JSON.stringify({ messages: [{ parts: [...calls.values()] }] })
-    spawnSync(COMMAND[0], COMMAND.slice(1), { cwd: directory, input, timeout: 5000, stdio: ["pipe", "ignore", "ignore"] })
+    send({ messages: [{ parts: [...calls.values()] }] })
+  }
+
+  // A subagent has a session of its own, and reads the folders of its parent.
+  const begin = ({ id, parentID }) => {
+    if (!parentID) send({ hook_event_name: "SessionStart", session_id: id, cwd: directory })
   }
 
   return {
     event: async ({ event }) => {
       try {
         if (event.type === "message.part.updated" && isAboutSkills(event.properties.part)) note(event.properties.part)
+        if (event.type === "session.created") begin(event.properties.info)
         const calls = event.type === "session.idle" ? sessions.get(event.properties.sessionID) : undefined
         if (calls?.isNew) report(calls)
       } catch {
