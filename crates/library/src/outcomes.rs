@@ -425,6 +425,17 @@ mod tests {
     }
 
     #[test]
+    fn outcome_of_earlier_build_is_read() {
+        let revision = "a".repeat(40);
+        let old = format!(
+            r#"{{"v":1,"event":"failed","run":"r","ts":"2026-01-02T03:04:05Z","skill":"s","revision":"{revision}"}}"#
+        );
+        let read: Outcome = serde_json::from_str(&old).unwrap();
+        assert_eq!(read, outcome("r", OutcomeKind::Failed));
+        assert_eq!(serde_json::to_string(&read).unwrap(), old);
+    }
+
+    #[test]
     fn run_has_one_outcome_per_kind() {
         let (_temp, dir, skill) = place();
         let open = || OutcomeWriter::open(&dir.open_dir(FOLDER).unwrap(), &skill).unwrap();
