@@ -247,7 +247,7 @@ fn tell_evals(evals: &[SuggestedEvals], out: &mut Page) -> io::Result<()> {
         };
         writeln!(out, "  {STRONG}{skill}{STRONG:#} {style}{word}{style:#}: {}", visible(why))?;
         if let Some(id) = proposal {
-            out.message(format_args!("Decide (people only): skillhub review show {id}"))?;
+            out.message(format_args!("Read the proposal: skillhub review show {id}"))?;
         }
     }
     Ok(())
