@@ -90,6 +90,7 @@ mod signing;
 mod smart_http;
 mod sources;
 mod story;
+mod suggesting;
 mod surface;
 mod tls;
 mod together;

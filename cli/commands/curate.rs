@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use agent::Visibility;
 use clap::{Args, Subcommand};
 use evolve::curate::{
-    self, Applied, Archived, CurateError, Facts, Plan, References, Report, Terms, archived, gather, restore,
+    self, Applied, Archived, CurateError, Facts, Plan, References, Report, SuggestedEvals, Terms, archived, gather,
+    restore,
 };
 use library::Library;
 use ops::FolderVisibility;
@@ -26,16 +27,17 @@ const SHOWN: usize = 10;
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   skillhub curate plan                           find unused, duplicate and growing skills
-  skillhub curate apply                          archive the skills of the last plan
+  skillhub curate apply                          archive the skills of the last plan, propose its evals
   skillhub curate list                           list archived skills
   skillhub curate restore my-skill               restore one; `skillhub undo` does too
 
+Queries of failed and corrected runs are proposed as trigger evals; a person accepts them in review.
 Archived skills are hidden from agents; their files and history are kept. Pinned skills and dependencies
 of other skills are never archived. Without recorded uses, no skill counts as unused.")]
 pub enum CurateCommand {
-    /// Report unused, duplicate, growing and faulty skills
+    /// Report unused, duplicate, growing and faulty skills, and evals to propose
     Plan(PlanArgs),
-    /// Archive the unused skills of a plan
+    /// Archive the unused skills of a plan, and propose its evals
     Apply(ApplyArgs),
     /// List archived skills
     List(ListArgs),
@@ -134,11 +136,18 @@ fn show(plan: &Plan, out: &mut Page) -> io::Result<()> {
     part(out, "To archive", &archive)?;
     let kept: Vec<String> = plan.kept.iter().map(|kept| format!("{}: {}", kept.skill, kept.why)).collect();
     part(out, "Unused, but kept", &kept)?;
+    let evals = plan.evals.iter().map(|found| {
+        format!("{}: {} from failed or corrected runs", found.skill, counted(found.queries.len(), "query"))
+    });
+    part(out, "Evals to propose", &evals.collect::<Vec<_>>())?;
     show_report(report, out)?;
-    match plan.archive.is_empty() {
-        true => writeln!(out, "Nothing to archive."),
-        false => out.message(format_args!("Archive them (people only): skillhub curate apply {}", plan.id)),
-    }
+    let next = match (plan.archive.is_empty(), plan.evals.is_empty()) {
+        (true, true) => return writeln!(out, "Nothing to archive."),
+        (false, true) => "Archive them",
+        (true, false) => "Propose the evals",
+        (false, false) => "Archive them and propose the evals",
+    };
+    out.message(format_args!("{next} (people only): skillhub curate apply {}", plan.id))
 }
 
 fn show_report(report: &Report, out: &mut Page) -> io::Result<()> {
@@ -183,17 +192,19 @@ fn part(out: &mut dyn Write, title: &str, lines: &[String]) -> io::Result<()> {
 }
 
 fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
-    let library = context.library()?;
+    let mut library = context.library()?;
     let mut plan = match &args.plan {
         Some(id) => curate::stored(&library, id)?.ok_or_else(|| failed(CurateError::NoPlan(id.clone())))?,
         None => curate::latest(&library)?.ok_or_else(|| failed(CurateError::NoPlans))?,
     };
     // A plan made by somebody else may contain skills that the current actor may not hide.
     let sight = context.visibility_check()?;
-    plan.archive.retain(|step| {
-        SkillName::parse(&step.skill)
+    let is_allowed = |skill: &str| {
+        SkillName::parse(skill)
             .is_ok_and(|name| !matches!(sight(&name), Visibility::Denied | Visibility::NotOnList | Visibility::Asked))
-    });
+    };
+    plan.archive.retain(|step| is_allowed(&step.skill));
+    plan.evals.retain(|suggestion| is_allowed(&suggestion.skill));
     let facts = facts(context, &library)?;
     let (policy, stamp) = (context.policy()?, context.stamp());
     let applied = curate::apply(&library, &plan, &facts, &policy, &stamp, args.dry_run).map_err(failed)?;
@@ -201,12 +212,20 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
         let done = applied.skills.iter().filter(|skill| skill.status == "archived");
         follow(context, &library, done.map(|skill| skill.skill.as_str()))?;
     }
-    let is_refused = applied.skills.iter().any(|skill| skill.status == "refused");
+    let elsewhere = || context.elsewhere();
+    let acting = context.manage(&elsewhere)?;
+    let acting = skill_manage::Context { policy: acting.policy.holding("skillhub curate apply"), ..acting };
+    let evals = curate::suggest(&mut library, &plan, &facts, &acting, args.dry_run)?;
+    let is_refused = applied.skills.iter().any(|skill| skill.status == "refused")
+        || evals.iter().any(|found| found.status == "refused");
     let document = json!({
         "ok": !is_refused, "plan": applied.plan, "status": if args.dry_run { "dry_run" } else { "applied" },
-        "skills": applied.skills,
+        "skills": applied.skills, "evals": evals,
     });
-    context.out.answer(&document, |out| tell(&applied, out))?;
+    context.out.answer(&document, |out| {
+        tell_evals(&evals, out)?;
+        tell(&applied, !evals.is_empty(), out)
+    })?;
     Ok(if is_refused { Exit::Conflict } else { Exit::Done })
 }
 
@@ -219,7 +238,22 @@ fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = 
     Ok(())
 }
 
-fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
+fn tell_evals(evals: &[SuggestedEvals], out: &mut Page) -> io::Result<()> {
+    for SuggestedEvals { skill, status, proposal, why, .. } in evals {
+        let (style, word) = match *status {
+            "refused" => (WARN, "evals not proposed"),
+            "dry_run" => (FAINT, "evals would be proposed"),
+            _ => (GOOD, "evals proposed"),
+        };
+        writeln!(out, "  {STRONG}{skill}{STRONG:#} {style}{word}{style:#}: {}", visible(why))?;
+        if let Some(id) = proposal {
+            out.message(format_args!("Read the proposal: skillhub review show {id}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn tell(applied: &Applied, has_evals: bool, out: &mut Page) -> io::Result<()> {
     for skill in &applied.skills {
         let (style, status) = match skill.status {
             "refused" => (WARN, "not archived"),
@@ -234,7 +268,9 @@ fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
             "Their files and histories are kept. Restore one (people only): skillhub curate restore {}",
             first.skill
         )),
-        None if applied.skills.is_empty() => writeln!(out, "Plan {} has nothing to archive.", applied.plan),
+        None if applied.skills.is_empty() && !has_evals => {
+            writeln!(out, "Plan {} has nothing to archive.", applied.plan)
+        }
         None => Ok(()),
     }
 }

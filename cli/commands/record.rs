@@ -36,12 +36,14 @@ pub use self::hook::run as run_hook;
 Examples:
   skillhub record my-skill --event completed --run 7f3a
   skillhub record my-skill --event failed --run 7f3b --task invoices --latency-ms 5300
+  skillhub record my-skill --event corrected --query \"fill in the tax form\"
   echo '{\"skill\":\"my-skill\",\"event\":\"completed\",\"run\":\"7f3c\"}' | skillhub record --request -
   skillhub record --import claude-code ~/.claude/projects
   skillhub record --import codex ~/.codex/sessions
   skillhub record my-skill --show                what is stored of the skill, and where
 
 The hooks that `skillhub setup` writes import each session of Claude Code, Codex, Gemini CLI and OpenCode.
+Of failed and corrected sessions, the first 500 characters that the user wrote are kept, for `curate plan`.
 `use_log = false` in the table [agent] of config.toml turns that off. Everything stays on this machine: at
 most 256 MiB for each skill, in the folder that --show names.
 
@@ -75,6 +77,9 @@ pub struct RecordArgs {
     /// Task of the run; runs with the same task count once a day
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
+    /// What the user asked for; its start is kept with failed and corrected runs, to suggest evals
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
     /// Who reports it
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
@@ -168,6 +173,7 @@ fn of_flags(context: &Context, args: &RecordArgs) -> Result<OutcomeRecord, CliEr
         tokens_in: args.tokens_in,
         tokens_out: args.tokens_out,
         task: args.task.clone(),
+        query: args.query.clone(),
         source: args.source.clone(),
         thread: args.thread.clone(),
         place: 1,

@@ -16,7 +16,7 @@ use evolve::{
 use library::{Actor, ActorKind, Event, Library, RevisionId, Stamp, interrupt};
 use serde_json::{Value, json};
 use skill::SkillName;
-use skill_manage::{Layer, Policy, Preset, documents, manage};
+use skill_manage::{documents, manage};
 
 use super::verdict_word;
 use crate::{
@@ -173,7 +173,7 @@ fn improve(
     };
     request.dry_run = args.dry_run;
     let elsewhere = || context.elsewhere();
-    let policy = holding(&context.policy()?);
+    let policy = context.policy()?.holding("skillhub evolve run");
     let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
     let report = manage(library, &request, &acting)?;
     if !context.out.json {
@@ -224,17 +224,6 @@ fn nothing(context: &Context, name: &SkillName, rationale: &str) -> Result<Exit,
         if rationale.is_empty() { Ok(()) } else { writeln!(out, "  {}", visible(rationale)) }
     })?;
     Ok(Exit::Done)
-}
-
-/// Returns the policy with an additional layer that holds every change of an optimiser.
-fn holding(policy: &Policy) -> Policy {
-    let mut layers = policy.layers().iter().cloned();
-    let own = layers.next();
-    let hold = Layer { file: "skillhub evolve run".to_owned(), preset: Some(Preset::Strict), rules: Vec::new() };
-    match own {
-        Some(own) => Policy::new(own, layers.chain([hold]).collect()),
-        None => Policy::new(hold, Vec::new()),
-    }
 }
 
 /// Returns the optimiser's name in the history: from the flags, else from its program.

@@ -47,10 +47,11 @@ fn table(library: &Library, name: &SkillName, outcomes: &[Outcome]) -> std::io::
         let found = revisions.iter().find(|revision| revision.id == outcome.revision);
         found.map_or_else(|| outcome.revision.short().to_owned(), |revision| revision.number.to_string())
     };
-    let mut table = Table::new(&["time", "event", "rev", "source", "run"]);
+    let mut table = Table::new(&["time", "event", "rev", "source", "run", "query"]);
     for outcome in outcomes.iter().skip(outcomes.len().saturating_sub(LINES)) {
         let source = outcome.source.as_deref().unwrap_or_default();
-        let cells = [outcome.ts.as_str(), outcome.event.as_str(), &number(outcome), source, &outcome.run];
+        let query = outcome.query.as_deref().unwrap_or_default();
+        let cells = [outcome.ts.as_str(), outcome.event.as_str(), &number(outcome), source, &outcome.run, query];
         table.row(&cells.map(visible));
     }
     Ok(table)

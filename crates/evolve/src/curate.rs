@@ -1,9 +1,9 @@
 //! [`Plan`]: the upkeep that a library needs, and the part of it that may be done automatically.
 //!
 //! [`gather`] reads the facts, [`plan`] is a pure function of them, and [`apply`] executes exactly the plan. It skips a
-//! skill for which the current decision would be different. The only action is to archive: the skill leaves the
-//! catalogue, its files and history stay, and `restore` or `undo` brings it back. Everything else is reported and left
-//! to people.
+//! skill for which the current decision would be different. The only action on a skill is to archive: it leaves the
+//! catalogue, its files and history stay, and `restore` or `undo` brings it back. [`suggest`] proposes evals, about which
+//! a person decides. Everything else is reported and left to people.
 //!
 //! The absence of recorded uses is not sufficient. Where no use is recorded, or the record is too short, nothing is
 //! archived.
@@ -14,6 +14,7 @@ mod report;
 pub mod similarity;
 mod stale;
 mod store;
+mod suggest;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ pub use facts::{Base, DeadLink, Facts, Fault, References, SkillFacts, TextFacts,
 pub use report::{Drift, DriftKind, Duplicates, Grown, Pair, Report};
 pub use stale::{Judgement, KeepReason, judge};
 pub use store::{keep, latest, stored};
+pub use suggest::{CURATOR, FailedQuery, SuggestedEvals, Suggestion, suggest};
 
 /// Version of the plan format.
 const FORMAT: u32 = 1;
@@ -108,6 +110,9 @@ pub struct Plan {
     pub archive: Vec<Step>,
     /// Skills that are exempt although unused, with reasons.
     pub kept: Vec<KeptSkill>,
+    /// Queries to propose for the evals of skills. Missing in plans of earlier builds.
+    #[serde(default)]
+    pub evals: Vec<Suggestion>,
     /// Findings for people to look at.
     pub report: Report,
 }
@@ -133,10 +138,13 @@ pub fn plan(facts: &Facts, terms: Terms, now: Timestamp) -> Plan {
             Judgement::Kept(_) => {}
         }
     }
+    let stays = |suggestion: &Suggestion| archive.iter().all(|step| step.skill != suggestion.skill);
+    let evals = facts.skills.iter().filter_map(|skill| suggest::suggestion(skill, now)).filter(stays).collect();
     let report = report::report(facts, now);
     let record = facts.record.clone();
     let skills = facts.skills.len();
-    let plan = Plan { v: FORMAT, id: String::new(), time: now, terms, skills, record, silence, archive, kept, report };
+    let plan =
+        Plan { v: FORMAT, id: String::new(), time: now, terms, skills, record, silence, archive, kept, evals, report };
     let bytes = serde_json::to_vec(&plan).unwrap_or_default();
     Plan { id: Digest::of_bytes(&bytes).hex().get(..8).unwrap_or_default().to_owned(), ..plan }
 }

@@ -24,7 +24,7 @@ pub use grade::{ExitReason, Graded, Judgement, Observed, Witness, grade};
 pub use read::{Reading, read};
 pub use results::{Grading, Metrics, RunResult, Side, Summary, Timing, benchmark};
 pub use trigger_report::{Neighbour, QueryResult, QueryRuns, Share, TRIGGER_RATE, TriggerReport, is_expected};
-pub use triggers::{QUERIES_FILE, TriggerQuery, TriggerReading, TriggerSet, read_queries};
+pub use triggers::{QUERIES_FILE, TriggerQuery, TriggerReading, TriggerSet, read_queries, with_queries};
 
 /// Path of the file with a skill's cases.
 pub const EVALS_FILE: &str = "evals/evals.json";

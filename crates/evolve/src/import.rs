@@ -4,7 +4,8 @@
 //!
 //! A transcript shows that a skill was read, with which content, that reading it or the conversation was interrupted,
 //! and that the agent changed the skill after reading it, which is a correction. It never shows that the task was
-//! completed. Without other evidence, such a run remains unknown.
+//! completed. Without other evidence, such a run remains unknown. The start of the user's first message is read as well,
+//! since evals are suggested from it.
 
 mod attribution;
 mod change;
@@ -100,6 +101,8 @@ pub struct SkillUse {
     pub tokens_out: Option<u64>,
     /// Text that the host gave to the model, if the transcript has it.
     pub content: Option<Arc<str>>,
+    /// Start of the user's first message in the conversation, if the transcript has it.
+    pub query: Option<Arc<str>>,
     /// Later events, each kind at most once.
     pub events: Vec<(OutcomeKind, Option<Timestamp>)>,
 }
@@ -115,6 +118,7 @@ impl SkillUse {
             tokens_in: None,
             tokens_out: None,
             content: None,
+            query: None,
             events: Vec::new(),
         }
     }
@@ -125,7 +129,8 @@ impl SkillUse {
         }
     }
 
-    /// Returns its outcomes for the revision that was read: the activation, then the later events.
+    /// Returns its outcomes for the revision that was read: the activation, then the later events. All have the user's
+    /// words, of which recording keeps those of failures and corrections.
     #[must_use]
     pub fn records(&self, revision: &RevisionId) -> Vec<OutcomeRecord> {
         let record = |kind: OutcomeKind, time: Option<Timestamp>| OutcomeRecord {
@@ -135,6 +140,7 @@ impl SkillUse {
             run: Some(self.host.run(&self.session)),
             ts: time.or(self.time).map(|time| time.to_string()),
             source: Some(self.host.as_str().to_owned()),
+            query: self.query.as_deref().map(str::to_owned),
             basis: OutcomeSource::Transcript,
             ..OutcomeRecord::default()
         };
@@ -165,6 +171,12 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Option<Value>> {
 fn parse(json: &[u8]) -> Option<Value> {
     let (_, values) = objects_and_commas(json);
     (values <= VALUES).then(|| serde_json::from_slice(json).ok()).flatten()
+}
+
+/// Returns the texts of a message: the content itself, or the `text` of its parts.
+fn texts(content: &Value) -> impl Iterator<Item = &str> {
+    let parts = content.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+    content.as_str().into_iter().chain(parts)
 }
 
 /// Parses the time in a field.

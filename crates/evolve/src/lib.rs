@@ -63,6 +63,6 @@ pub use gate::{
 pub use gate_decision::GateDecision;
 pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
-pub use record::{BYTES, Defaults, OutcomeRecord, REQUESTS, RecordError, RecordSummary, record, requests};
+pub use record::{BYTES, Defaults, OutcomeRecord, QUERY_CHARS, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};
 pub use trend::SkillStats;

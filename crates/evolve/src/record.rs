@@ -15,11 +15,16 @@ use skill::{
 };
 use thiserror::Error;
 
+use crate::optimise::sanitise;
+
 /// Largest number of outcomes in one call.
 pub const REQUESTS: usize = 100_000;
 
 /// Largest size of one call in bytes.
 pub const BYTES: u64 = 64 << 20;
+
+/// Number of characters of a user's words to keep.
+pub const QUERY_CHARS: usize = 500;
 
 /// Minutes that the reporter's clock may be ahead.
 const AHEAD_MINUTES: i64 = 5;
@@ -50,6 +55,8 @@ pub struct OutcomeRecord {
     pub tokens_out: Option<u64>,
     /// Task of the run.
     pub task: Option<String>,
+    /// Words of the user, of which the first [`QUERY_CHARS`] characters of a failure or correction are stored.
+    pub query: Option<String>,
     /// Name of the reporting program.
     pub source: Option<String>,
     /// Conversation of the run.
@@ -272,6 +279,8 @@ fn outcome(
             },
         },
     };
+    let is_failure = matches!(event, OutcomeKind::Failed | OutcomeKind::Corrected);
+    let query = request.query.filter(|_| is_failure).map(|query| sanitise(&query, QUERY_CHARS));
     let outcome = Outcome {
         v: request.v.unwrap_or(1),
         ts: request.ts.unwrap_or_else(|| defaults.now.to_string()),
@@ -283,6 +292,7 @@ fn outcome(
         tokens_in: request.tokens_in,
         tokens_out: request.tokens_out,
         task: request.task,
+        query: query.filter(|query| !query.is_empty()),
         source: request.source.or_else(|| Some(defaults.actor.to_owned())),
         actor: Some(defaults.actor.to_owned()),
         basis: Some(request.basis),

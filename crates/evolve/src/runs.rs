@@ -194,6 +194,7 @@ mod tests {
             tokens_in: None,
             tokens_out: None,
             task: task.map(str::to_owned),
+            query: None,
             source: None,
             actor: None,
             basis: None,

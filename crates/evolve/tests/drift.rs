@@ -44,6 +44,7 @@ fn log(runs: usize, seed: u64, rate: impl Fn(usize) -> f64) -> Vec<Outcome> {
         tokens_in: None,
         tokens_out: None,
         task: None,
+        query: None,
         source: None,
         actor: None,
         basis: None,

@@ -67,6 +67,7 @@ fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor
         tokens_in: None,
         tokens_out: None,
         task: None,
+        query: None,
         source: None,
         actor: Some(actor.to_owned()),
         basis: Some(OutcomeSource::Report),

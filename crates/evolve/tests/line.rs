@@ -53,6 +53,7 @@ impl Log {
             tokens_in: None,
             tokens_out: None,
             task: None,
+            query: None,
             source: None,
             actor: None,
             basis: None,

@@ -44,6 +44,7 @@ fn outcome(revision: &RevisionId, run: String) -> Outcome {
         tokens_in: None,
         tokens_out: None,
         task: None,
+        query: None,
         source: None,
         actor: None,
         basis: None,

@@ -30,6 +30,9 @@ pub const ID_BYTES: usize = 200;
 /// Maximum length of a source, in bytes.
 pub const SOURCE_BYTES: usize = 100;
 
+/// Maximum length of the words of a user, in bytes.
+pub const QUERY_BYTES: usize = 2048;
+
 /// Largest integer that every JSON parser represents exactly (2^53 - 1).
 pub const LARGEST_NUMBER: u64 = (1 << 53) - 1;
 
@@ -115,6 +118,10 @@ pub struct Outcome {
     /// Id of the task. Runs with the same task are not statistically independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Start of what the user asked for, at most 2048 bytes. Stored with failures and corrections only; missing in data
+    /// of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
     /// Name of the reporter, such as a host or an actor, at most 100 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -166,6 +173,7 @@ impl Outcome {
         self.ts.parse::<Timestamp>().map_err(|_| OutcomeFault::Time)?;
         check_text("run", Some(&self.run), ID_BYTES)?;
         check_text("task", self.task.as_ref(), ID_BYTES)?;
+        check_text("query", self.query.as_ref(), QUERY_BYTES)?;
         check_text("thread", self.thread.as_ref(), ID_BYTES)?;
         check_text("source", self.source.as_ref(), SOURCE_BYTES)?;
         let numbers = [("latency_ms", self.latency_ms), ("tokens_in", self.tokens_in), ("tokens_out", self.tokens_out)];
@@ -400,6 +408,7 @@ mod tests {
             tokens_in: None,
             tokens_out: None,
             task: None,
+            query: None,
             source: None,
             actor: None,
             basis: None,
@@ -413,6 +422,17 @@ mod tests {
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         dir.create_dir(FOLDER).unwrap();
         (temp, dir, SkillName::parse("s").unwrap())
+    }
+
+    #[test]
+    fn outcome_of_earlier_build_is_read() {
+        let revision = "a".repeat(40);
+        let old = format!(
+            r#"{{"v":1,"event":"failed","run":"r","ts":"2026-01-02T03:04:05Z","skill":"s","revision":"{revision}"}}"#
+        );
+        let read: Outcome = serde_json::from_str(&old).unwrap();
+        assert_eq!(read, outcome("r", OutcomeKind::Failed));
+        assert_eq!(serde_json::to_string(&read).unwrap(), old);
     }
 
     #[test]
@@ -473,6 +493,7 @@ mod tests {
             Outcome { run: "a\u{202e}b".to_owned(), ..good.clone() },
             Outcome { run: "x".repeat(ID_BYTES + 1), ..good.clone() },
             Outcome { task: Some(String::new()), ..good.clone() },
+            Outcome { query: Some("x".repeat(QUERY_BYTES + 1)), ..good.clone() },
             Outcome { source: Some("\u{1b}[31m".to_owned()), ..good.clone() },
             Outcome { ts: "yesterday".to_owned(), ..good.clone() },
             Outcome { tokens_in: Some(u64::MAX), ..good.clone() },

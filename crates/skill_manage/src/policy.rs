@@ -130,6 +130,13 @@ impl Policy {
         self
     }
 
+    /// Returns the policy with a layer that holds every change of programs for a person. `file` names the layer.
+    #[must_use]
+    pub fn holding(mut self, file: &str) -> Self {
+        self.layers.push(Layer { file: file.to_owned(), preset: Some(Preset::Strict), rules: Vec::new() });
+        self
+    }
+
     /// Returns the policy for the gate, which acts on terms set by people: rules apply, presets for agents do not.
     #[must_use]
     pub fn for_gate(&self) -> Self {

@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use library::{
-    ChangeDetection, Event, EventStatus, FolderStatus, Library, LibraryError, Origin, RevisionId, SkillSummary,
-    StorageError, UseKind, UseState,
+    ChangeDetection, Event, EventStatus, FolderStatus, Library, LibraryError, Origin, Outcome, RevisionId,
+    SkillSummary, StorageError, UseKind, UseState,
 };
 use skill::{
     Bundle, Limits, SkillName, SkillPath, frontmatter,
     validate::{self, Strictness, validate_bundle},
 };
 
-use super::{Record, similarity};
+use super::{
+    Record, similarity,
+    suggest::{FailedQuery, failed_queries, suggested, undecided},
+};
 
 /// Skills that others need. Maps the needed name to the names that need it.
 pub type References = BTreeMap<String, Vec<String>>;
@@ -94,6 +97,10 @@ pub struct SkillFacts {
     pub changed: Timestamp,
     /// Latest recorded use, if any.
     pub used: Option<Timestamp>,
+    /// Queries of failed and corrected runs that could be added to its evals.
+    pub failed_queries: Vec<FailedQuery>,
+    /// Time until which a proposal with such queries may be accepted, if one is undecided.
+    pub undecided_until: Option<Timestamp>,
     /// Original state. `None` if it has not changed, or the log does not contain it.
     pub base: Option<Base>,
     /// Facts extracted from its files.
@@ -125,7 +132,7 @@ struct Past<'a> {
 /// The library cannot be read.
 pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryError> {
     let (events, _) = library.events()?;
-    let pasts = pasts(&events);
+    let (pasts, suggested, undecided) = (pasts(&events), suggested(&events), undecided(library)?);
     let (mut record, mut used) = uses(library)?;
     let has_outcomes = library.last_recorded()?.is_some();
     let state = library.state()?;
@@ -137,9 +144,8 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
             Err(StorageError::Damaged(_) | StorageError::UnknownRevision(_)) => continue,
             Err(error) => return Err(error.into()),
         };
-        if has_outcomes {
-            add_outcomes(library, &name, &mut record, &mut used)?;
-        }
+        let outcomes = if has_outcomes { library.outcomes(&name)?.outcomes } else { Vec::new() };
+        add_outcomes(&outcomes, &name, &mut record, &mut used);
         let set = state.of(&name);
         let past = pasts.get(name.as_str());
         let base = past.map(|past| base(library, past, &name, &head.id, head.origin.as_ref())).transpose()?.flatten();
@@ -155,6 +161,8 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
             needed_by: needed.get(name.as_str()).cloned().unwrap_or_default(),
             changed: past.and_then(|past| past.changed).unwrap_or(Timestamp::MAX),
             used: used.get(name.as_str()).copied(),
+            failed_queries: failed_queries(&files, &outcomes, suggested.get(name.as_str())),
+            undecided_until: undecided.get(&name).copied(),
             base,
             spoken: spoken(&name, &files, library.limits()),
             name,
@@ -228,18 +236,12 @@ fn uses(library: &Library) -> Result<(Record, HashMap<String, Timestamp>), Libra
 }
 
 /// Adds the recorded outcomes of a skill's runs, each of which is a use.
-fn add_outcomes(
-    library: &Library,
-    name: &SkillName,
-    record: &mut Record,
-    last: &mut HashMap<String, Timestamp>,
-) -> Result<(), LibraryError> {
-    for time in library.outcomes(name)?.outcomes.iter().filter_map(library::Outcome::time) {
+fn add_outcomes(outcomes: &[Outcome], name: &SkillName, record: &mut Record, last: &mut HashMap<String, Timestamp>) {
+    for time in outcomes.iter().filter_map(Outcome::time) {
         record.add(time);
         let known = last.entry(name.to_string()).or_insert(time);
         *known = time.max(*known);
     }
-    Ok(())
 }
 
 fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> TextFacts {

@@ -31,6 +31,8 @@ fn unused(name: &str) -> SkillFacts {
         needed_by: Vec::new(),
         changed: days_ago(200),
         used: None,
+        failed_queries: Vec::new(),
+        undecided_until: None,
         base: None,
         spoken: TextFacts::default(),
     }

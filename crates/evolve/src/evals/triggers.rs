@@ -3,7 +3,7 @@
 //! The format is that of the standard's guide and of skill-creator: a list of `{"query": …, "should_trigger": true}`.
 //! [`read_queries`] reports every problem with its line. Runs are evaluated by [`TriggerReport`](super::TriggerReport).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use skill::{Bundle, Problem, SkillPath};
 
 use super::{EvalLimits, read::Reader};
@@ -48,6 +48,41 @@ pub fn read_queries(skill: &Bundle, limits: &EvalLimits) -> TriggerReading {
     let (is_bad, problems) = reader.finish();
     let set = queries.filter(|_| !is_bad).map(|queries| TriggerSet { path: path.clone(), queries });
     TriggerReading { set, problems }
+}
+
+/// Returns the path and the text of a skill's file of queries with further ones at its end. The text of a list is kept as
+/// it is; a file that has the list in an object is written anew. `None` if the file has an error or too many queries.
+#[must_use]
+pub fn with_queries(skill: &Bundle, more: &[TriggerQuery], limits: &EvalLimits) -> Option<(SkillPath, String)> {
+    let reading = read_queries(skill, limits);
+    let is_missing = reading.problems.iter().any(|problem| problem.code == "evals_missing");
+    let path = reading.set.as_ref().map_or(QUERIES_FILE, |set| set.path.as_str());
+    let known = reading.set.as_ref().map_or(0, |set| set.queries.len());
+    if more.is_empty() || known + more.len() > limits.queries || !(is_missing || reading.set.is_some()) {
+        return None;
+    }
+    let path = SkillPath::parse(path).ok()?;
+    let text = skill.get(&path).and_then(|file| file.text()).unwrap_or("[]");
+    Some((path, appended(text, more)?))
+}
+
+fn appended(text: &str, more: &[TriggerQuery]) -> Option<String> {
+    let mut document: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+    if let Value::Array(list) = &document {
+        let lines: Vec<String> = more.iter().map(line).collect();
+        let before = text.trim_end().strip_suffix(']')?.trim_end();
+        let comma = if list.is_empty() { "" } else { "," };
+        return Some(format!("{before}{comma}\n{}\n]\n", lines.join(",\n")));
+    }
+    let (_, at) = list_of(&document)?;
+    let list = document.pointer_mut(&at)?.as_array_mut()?;
+    list.extend(more.iter().map(|query| json!({"query": query.text, "should_trigger": query.should_trigger})));
+    Some(format!("{}\n", serde_json::to_string_pretty(&document).ok()?))
+}
+
+/// Returns an entry in the form of the standard's guide, one on each line.
+fn line(query: &TriggerQuery) -> String {
+    format!("  {{\"query\": {}, \"should_trigger\": {}}}", Value::from(query.text.as_str()), query.should_trigger)
 }
 
 fn file_of(skill: &Bundle) -> Option<String> {
@@ -134,10 +169,14 @@ mod tests {
     use super::*;
 
     fn reading(path: &str, text: &str) -> TriggerReading {
+        read_queries(&skill_with(path, text), &EvalLimits::default())
+    }
+
+    fn skill_with(path: &str, text: &str) -> Bundle {
         let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
         let files = [("SKILL.md", "---\nname: a\n---\n"), ("evals/a.json", "[1]"), (path, text)];
         let files = files.map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-        read_queries(&Bundle::from_files(files, &Limits::default()).unwrap(), &EvalLimits::default())
+        Bundle::from_files(files, &Limits::default()).unwrap()
     }
 
     const TWO: &str =
@@ -153,6 +192,26 @@ mod tests {
             assert_eq!((set.path.as_str(), set.queries.len()), (path, 2));
             assert_eq!(set.queries[0], TriggerQuery { text: "fill it".to_owned(), should_trigger: true });
         }
+    }
+
+    #[test]
+    fn queries_are_added_at_the_end() {
+        let limits = EvalLimits::default();
+        let query = |text: &str| TriggerQuery { text: text.to_owned(), should_trigger: true };
+        let more = [query("say \"hi\"]\n---\n"), query("\u{1f600} [x](y)")];
+        let object = format!("{{\"skill_name\": \"a\", \"evals\": {TWO}}}");
+        for (path, text, known) in [(QUERIES_FILE, TWO, 2), ("evals/evals.json", object.as_str(), 2), ("b.md", "", 0)] {
+            let before = skill_with(path, text);
+            let (written, text) = with_queries(&before, &more, &limits).unwrap();
+            assert_eq!(written.as_str(), if known == 0 { QUERIES_FILE } else { path });
+            let set = reading(written.as_str(), &text).set.unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((set.queries.len(), &set.queries[known..]), (known + 2, &more[..]), "{text}");
+            assert!(path != QUERIES_FILE || text.starts_with(TWO.strip_suffix(']').unwrap()), "{text}");
+        }
+        for bad in ["[{", "[]", "7"] {
+            assert_eq!(with_queries(&skill_with(QUERIES_FILE, bad), &more, &limits), None, "{bad}");
+        }
+        assert_eq!(with_queries(&skill_with("b.md", ""), &vec![query("q"); 501], &limits), None);
     }
 
     #[test]

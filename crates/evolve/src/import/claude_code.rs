@@ -10,7 +10,7 @@
 use serde_json::Value;
 
 use super::{
-    Host, NAME_BYTES, SkillUse, Transcripts, change::changed_skills, conversation::Conversations, lines, time_at,
+    Host, NAME_BYTES, SkillUse, Transcripts, change::changed_skills, conversation::Conversations, lines, texts, time_at,
 };
 
 /// First words of the message with a skill's text, followed by the path of its folder.
@@ -33,13 +33,16 @@ pub fn add(all: &mut Transcripts, bytes: &[u8]) {
             (None, _) => all.skipped += 1,
         }
     }
-    all.uses.extend(found.uses);
+    all.uses.extend(found.finish());
 }
 
 fn add_message(found: &mut Conversations, line: &Value, session: &str) {
     let time = time_at(line, "timestamp");
     if line["isMeta"] == true {
         add_content(found, line, session);
+    } else if line["type"] == "user" && line["isSidechain"] != true {
+        // The first message of a subagent is the agent's.
+        texts(&line["message"]["content"]).for_each(|text| found.say(session, text));
     }
     for block in line["message"]["content"].as_array().into_iter().flatten() {
         match block["type"].as_str() {

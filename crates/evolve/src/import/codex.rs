@@ -5,7 +5,7 @@
 //! "arguments","call_id"}` with the arguments as JSON text, `{"type":"custom_tool_call","name","input","call_id"}`, and
 //! `function_call_output` and `custom_tool_call_output` with `output`, which has the exit code of a command in its
 //! first lines. The model reads a skill with a command that
-//! names its `SKILL.md`. The form is that of version 0.169.0, where `tests/hosts` reads it.
+//! names its `SKILL.md`. The user's messages are `event_msg`s `{"type":"user_message","message"}`. The form is that of version 0.169.0, where `tests/hosts` reads it.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::{
     Host, NAME_BYTES, SkillUse, Transcripts,
     change::{changed_skills, named_skills},
     conversation::Conversations,
-    lines, parse, time_at,
+    lines, parse, texts, time_at,
 };
 
 /// Adds the uses in a file.
@@ -35,12 +35,15 @@ pub fn add(all: &mut Transcripts, bytes: &[u8]) {
                 id.unwrap_or_default().clone_into(&mut session);
             }
             "response_item" if !session.is_empty() => add_item(&mut found, payload, &session, time),
+            "event_msg" if payload["type"] == "user_message" => {
+                texts(&payload["message"]).for_each(|text| found.say(&session, text));
+            }
             "event_msg" if payload["type"] == "turn_aborted" => found.abort(&session, time),
             _ => {}
         }
     }
     // A command that names a skill without printing its text, such as `git add`, did not read it.
-    all.uses.extend(found.uses.into_iter().filter(|used| used.content.is_some()));
+    all.uses.extend(found.finish().into_iter().filter(|used| used.content.is_some()));
 }
 
 fn add_item(found: &mut Conversations, item: &Value, session: &str, time: Option<Timestamp>) {

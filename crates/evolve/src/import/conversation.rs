@@ -6,18 +6,21 @@ use jiff::Timestamp;
 use library::OutcomeKind;
 
 use super::SkillUse;
+use crate::{optimise::sanitise, record::QUERY_CHARS};
 
 /// Uses of skills in one file, with indices into them.
 #[derive(Default)]
 pub struct Conversations {
     /// Uses, in the order of reading.
-    pub uses: Vec<SkillUse>,
+    uses: Vec<SkillUse>,
     /// Uses by call id. The first call with an id counts.
     by_call: HashMap<String, Vec<usize>>,
     /// Uses of each conversation since its last interruption.
     of_session: HashMap<String, Vec<usize>>,
     /// Last use of each skill in a conversation, by conversation and skill.
     last: HashMap<(String, String), usize>,
+    /// Start of the user's first message in each conversation.
+    queries: HashMap<String, Arc<str>>,
     /// Skills that a call changes if it succeeds, by call id.
     changes: HashMap<String, Vec<String>>,
 }
@@ -34,6 +37,23 @@ impl Conversations {
         if !call.is_empty() {
             self.by_call.entry(call.to_owned()).or_insert_with(|| (first..self.uses.len()).collect());
         }
+    }
+
+    /// Notes a message of the user, of which the first in a conversation counts. Hosts put their own remarks in tags.
+    pub fn say(&mut self, session: &str, text: &str) {
+        if self.queries.contains_key(session) || text.trim_start().starts_with('<') {
+            return;
+        }
+        let start = sanitise(text, QUERY_CHARS);
+        if !start.is_empty() {
+            self.queries.insert(session.to_owned(), start.into());
+        }
+    }
+
+    /// Returns the uses, with the user's words of their conversations.
+    pub fn finish(self) -> Vec<SkillUse> {
+        let Self { uses, queries, .. } = self;
+        uses.into_iter().map(|used| SkillUse { query: queries.get(&used.session).cloned(), ..used }).collect()
     }
 
     /// Notes that a call changes skills, which [`Self::succeed`] confirms.

@@ -11,7 +11,8 @@ use library::OutcomeKind;
 use serde_json::Value;
 
 use super::{
-    Host, NAME_BYTES, SkillUse, Transcripts, change::changed_skills, conversation::Conversations, lines, parse, time_at,
+    Host, NAME_BYTES, SkillUse, Transcripts, change::changed_skills, conversation::Conversations, lines, parse, texts,
+    time_at,
 };
 
 /// Adds the uses in a file.
@@ -34,12 +35,15 @@ pub fn add(all: &mut Transcripts, bytes: &[u8]) {
         }
         let listed = document["messages"].as_array().or(document["$set"]["messages"].as_array());
         for message in listed.into_iter().flatten().chain(std::iter::once(&document)) {
+            if message["type"] == "user" && !session.is_empty() {
+                texts(&message["content"]).for_each(|text| found.say(&session, text));
+            }
             for call in message["toolCalls"].as_array().into_iter().flatten() {
                 add_call(&mut found, call, &session, &mut known);
             }
         }
     }
-    all.uses.extend(found.uses);
+    all.uses.extend(found.finish());
 }
 
 /// Adds a call once it has ended, and only once.

@@ -20,15 +20,24 @@ pub fn add(all: &mut Transcripts, bytes: &[u8]) {
     };
     if let Some(messages) = document["messages"].as_array() {
         all.read += 1;
-        let parts = messages.iter().filter_map(|message| message["parts"].as_array());
-        parts.flatten().for_each(|part| add_part(&mut found, part));
+        for message in messages {
+            let is_users = message["info"]["role"] == "user";
+            for part in message["parts"].as_array().into_iter().flatten() {
+                if let (true, Some(session), Some(text)) = (is_users, part["sessionID"].as_str(), part["text"].as_str())
+                    && part["synthetic"] != true
+                {
+                    found.say(session, text);
+                }
+                add_part(&mut found, part);
+            }
+        }
     } else if document["type"].is_string() && document["sessionID"].is_string() {
         all.read += 1;
         add_part(&mut found, &document);
     } else {
         all.skipped += 1;
     }
-    all.uses.extend(found.uses);
+    all.uses.extend(found.finish());
 }
 
 fn add_part(found: &mut Conversations, part: &Value) {

@@ -175,8 +175,8 @@ pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor,
         ActorKind::External => {
             Err(Refusal::usage("the actor `external` is reserved for hand edits; name agent:ID or person:ID"))
         }
-        ActorKind::Optimizer if actor.id == library::GATE => {
-            Err(Refusal::usage(format!("{actor} is reserved for skillhub's own gate; name another optimizer")))
+        ActorKind::Optimizer if [library::GATE, evolve::curate::CURATOR].contains(&actor.id.as_str()) => {
+            Err(Refusal::usage(format!("{actor} is reserved for skillhub's own use; name another optimizer")))
         }
         ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
     }
