@@ -89,10 +89,9 @@ fn of_skill(place: usize, skill: &InboxSkill) -> (String, String, Value) {
         text.push(format!("succeeded: {} since, {} before", runs(&skill.since), runs(&skill.before)));
     }
     text.extend(facts(delta.as_ref(), findings.iter()));
-    text.extend([String::new(), difference.text.clone()]);
     let head = skill.change.head().map(|head| &head.id);
     let about = json!([place, name.as_str(), head, skill.change.digest().to_string()]);
-    (format!("Review: the skill {name} {state}{at}."), text.join("\n"), about)
+    (format!("Review: the skill {name} {state}{at}."), with_difference(&text, &difference.text), about)
 }
 
 /// Returns heading, untrusted text and identity of a proposal.
@@ -108,7 +107,6 @@ fn of_proposal(shown: &ShownProposal, difference: Option<&Difference>, now: Time
     let mut text = proposal_facts(proposal);
     text.extend(facts(shown.delta.as_ref(), proposal.scan.findings.iter().filter(|finding| finding.new)));
     text.extend(difference.conflicts.iter().map(|conflict| format!("conflict: {conflict}")));
-    text.extend([String::new(), difference.text.clone()]);
     let heading = format!(
         "Review: the proposal {} ({}, {}) for the skill {}.",
         difference.reviewed,
@@ -116,7 +114,17 @@ fn of_proposal(shown: &ShownProposal, difference: Option<&Difference>, now: Time
         review::state_at(proposal, now).as_str(),
         proposal.skill
     );
-    (heading, text.join("\n"), json!([difference.reviewed.to_string(), difference.after.digest().to_string()]))
+    (
+        heading,
+        with_difference(&text, &difference.text),
+        json!([difference.reviewed.to_string(), difference.after.digest().to_string()]),
+    )
+}
+
+/// Joins the facts about a change, one line each whatever they contain, and its difference.
+fn with_difference(facts: &[String], difference: &str) -> String {
+    let facts: Vec<String> = facts.iter().map(|fact| fact.replace('\n', " ")).collect();
+    format!("{}\n\n{difference}", facts.join("\n"))
 }
 
 /// Lists who proposes a change, and why it is held.
