@@ -88,7 +88,7 @@ fn assert_installed(document: &Value, what: &str) {
 }
 
 #[test]
-#[ignore = "needs a collection of layouts: set SKILLHUB_TEST_DATA"]
+#[ignore = "needs SKILLHUB_TEST_DATA"]
 fn public_repositories_list_and_install() {
     let folder = tempfile::tempdir().unwrap();
     let archive = testkit::collection().join("layouts.tar.xz");

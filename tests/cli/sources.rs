@@ -228,7 +228,13 @@ fn hints_repeat_the_commands_flags() {
     let hint = sandbox.ask(&["undo", "--library", &library]).refused_with_hint(6, "hand_edited")["hint"].clone();
     assert!(hint.as_str().unwrap().contains(&format!("skillhub --library {library} status alpha")), "{hint}");
     let missing = sandbox.ask(&["install", "acme/nothing", "--registry", &registry]).refused(7, "not_found");
-    assert!(missing["hint"].as_str().unwrap().contains(&format!("skillhub --registry {registry} search")), "{missing}");
+    assert!(
+        missing["hint"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("skillhub --registry {registry} install github:acme/nothing")),
+        "{missing}"
+    );
     let text = sandbox.run(&["search", "does", "--registry", &registry]).text();
     assert!(text.contains(&format!("skillhub --registry {registry} install acme/alpha")), "{text}");
     let by_variable = {
