@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn template_lines_are_warnings() {
-        let text = crate::template::skill_md("a", None);
+        let text = crate::template::skill_md("a", None, None);
         assert_eq!(codes(&text, Strictness::Strict), [TEMPLATE_LINE; 4]);
     }
 

@@ -169,7 +169,7 @@ pub enum InstallError {
         /// Bare name of the skill.
         name: SkillName,
         /// Release that should be installed.
-        wanted: String,
+        wanted: Box<str>,
         /// Existing skill or folder, as a noun phrase.
         present: String,
         /// Path of the existing folder, if it has no history.
@@ -179,7 +179,7 @@ pub enum InstallError {
         /// True if the existing skill was installed from a source.
         is_installed: bool,
         /// Arguments of `skillhub install` that install the wanted skill beside it.
-        beside: String,
+        beside: Box<str>,
     },
     /// The skill is installed under another name than the one requested with `--as`.
     #[error("{name} is already installed, as {installed}")]

@@ -157,12 +157,12 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
         }
         _ => Err(InstallError::Exists {
             name: name.clone(),
-            wanted: describe(&candidate.origin),
+            wanted: describe(&candidate.origin).into(),
             present: "a folder that skillhub does not manage".to_owned(),
             unmanaged: Some(folder.to_owned()),
             is_adoptable,
             is_installed: false,
-            beside: candidate.beside(),
+            beside: candidate.beside().into(),
         }),
     }
 }
@@ -273,12 +273,12 @@ fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
     InstallError::Exists {
         name: candidate.name.clone(),
-        wanted: describe(&candidate.origin),
+        wanted: describe(&candidate.origin).into(),
         present: present.map_or_else(|| "a skill that was written in this library".to_owned(), describe),
         unmanaged: None,
         is_adoptable: false,
         is_installed: present.is_some(),
-        beside: candidate.beside(),
+        beside: candidate.beside().into(),
     }
 }
 

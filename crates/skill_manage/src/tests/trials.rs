@@ -84,6 +84,7 @@ fn run_keeps_its_revision_during_trial() {
         basis: None,
         thread: None,
         by_author: false,
+        query: None,
     };
     assert_eq!(place.library.served(&skill, &run).unwrap().unwrap().head.id, report.revision.unwrap());
     place.library.record_outcomes(&skill, &[outcome(&place.head().id)]).unwrap();
