@@ -125,6 +125,8 @@ fn outcome_counts_for_the_revision_read() {
     assert_eq!(told["recorded"], 1, "{told}");
     let outcomes = trial.sandbox.done(&["record", "demo", "--show"])["outcomes"].clone();
     assert_eq!(outcomes[0]["revision"], trial.stored["candidate"], "{outcomes}");
+    let run = format!("claude-code:{id}");
+    trial.sandbox.done(&["record", "demo", "--event", "completed", "--run", &run]);
     let decision = trial.sandbox.done(&["evolve", "status", "demo"])["skills"][0]["decision"].clone();
     assert_eq!((&decision["candidate"]["runs"], &decision["base"]["runs"]), (&json!(1), &json!(0)), "{decision}");
 }

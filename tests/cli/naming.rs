@@ -41,7 +41,7 @@ fn fields(document: &Value, field: &str) -> Value {
 fn skill_is_installed_under_other_name() {
     let sandbox = two_owners();
     let refused = sandbox.ask(&["install", "zoe/code-review"]).refused_with_hint(6, "exists");
-    let hint = refused["error"]["hint"].as_str().unwrap();
+    let hint = refused["hint"].as_str().unwrap();
     assert!(hint.contains("skillhub install zoe/code-review --as zoe-code-review"), "{hint}");
     let installed = sandbox.done(&["install", "zoe/code-review", "--as", "zoe-code-review"]);
     assert_eq!(installed["skills"][0]["name"], "zoe/code-review");
@@ -254,7 +254,7 @@ fn refused_names_are_reported_at_once() {
     let sandbox = Sandbox::new();
     for name in ["con", "PDF Forms"] {
         let refused = sandbox.ask(&["new", name]).refused_with_hint(3, "invalid_skill");
-        assert!(refused["error"]["hint"].as_str().unwrap().contains("skillhub new "), "{refused}");
+        assert!(refused["hint"].as_str().unwrap().contains("skillhub new "), "{refused}");
     }
     sandbox.ask(&["new", "../技能"]).refused_with_hint(3, "invalid_skill");
     sandbox.skill("技能", "Does it. Use in tests.", &[]);
@@ -265,5 +265,5 @@ fn refused_names_are_reported_at_once() {
     let scanned = sandbox.run(&["scan", "技能"]);
     assert!(scanned.stderr.contains("registries refuse the name"), "{scanned}");
     let refused = sandbox.ask(&["publish", "技能", "--owner", "mei"]).refused_with_hint(3, "invalid_name");
-    assert!(refused["error"]["hint"].as_str().unwrap().contains("skill-"), "{refused}");
+    assert!(refused["hint"].as_str().unwrap().contains("skill-"), "{refused}");
 }

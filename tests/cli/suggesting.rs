@@ -33,7 +33,9 @@ fn accepted_queries_are_read_by_eval_run() {
     let (sandbox, id) = failed_once();
     assert_eq!(suggested(&sandbox), Vec::<Value>::new(), "it was suggested before");
     let shown = sandbox.run(&["review", "show", &id]).exits(0).text();
-    assert!(shown.contains("fill in the tax form") && shown.contains("r1"), "{shown}");
+    assert!(shown.contains("failed in the run r1"), "{shown}");
+    let change = sandbox.run(&["review", "diff", &id]).exits(0).text();
+    assert!(change.contains("fill in the tax form"), "{change}");
     sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();
     let report = sandbox.ask(&["eval", "run", "demo", "--trigger"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
@@ -75,7 +77,7 @@ fn hostile_words_are_contained() {
     }
     let evals = suggested(&sandbox);
     let id = evals[0]["proposal"].as_str().unwrap();
-    let text = sandbox.run(&["review", "show", id]).exits(0).text();
+    let text = sandbox.run(&["review", "diff", id]).exits(0).text();
     assert!(text.contains("a plain request") && text.len() < 20_000, "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
 }
@@ -105,6 +107,6 @@ fn corrected_session_gives_its_first_message() {
     assert_eq!((&stored[0]["query"], &stored[1]["query"]), (&Value::Null, &json!("sort my letters")), "{stored:#}");
     let evals = suggested(&sandbox);
     let id = evals[0]["proposal"].as_str().unwrap();
-    let shown = sandbox.run(&["review", "show", id]).exits(0).text();
+    let shown = sandbox.run(&["review", "diff", id]).exits(0).text();
     assert!(shown.contains(QUERIES) && shown.contains("sort my letters"), "{shown}");
 }

@@ -20,7 +20,7 @@ const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
 const OF_ITS_TIME: [&str; 7] = ["id", "base", "created", "updated", "expires", "decided", "scan"];
 
 /// Caches that a read-only command may write.
-const READERS_KEEP: [&str; 2] = ["glances", "numbers"];
+const READERS_KEEP: [&str; 3] = ["glances", "numbers", "reviewed"];
 
 /// Observed state of a library.
 #[derive(Debug, Clone, Default)]

@@ -157,7 +157,7 @@ impl Reviewer {
     /// else may.
     #[must_use]
     pub fn by_elicitation(user: &str, client: &str) -> Self {
-        let actor = Actor::new(ActorKind::Person, format!("{user} over MCP, asked by {client}"));
+        let actor = Actor::new(ActorKind::Person, format!("{user} over MCP, asked by {client}").trim_start());
         Self { actor, proof: Proof::Elicitation }
     }
 

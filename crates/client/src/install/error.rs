@@ -178,7 +178,7 @@ pub enum InstallError {
         is_adoptable: bool,
         /// True if the existing skill was installed from a source.
         is_installed: bool,
-        /// Arguments of `skillhub install` that install the wanted skill beside it.
+        /// Arguments of `skillhub install` that install the wanted skill beside it. Empty if that is impossible.
         beside: Box<str>,
     },
     /// The skill is installed under another name than the one requested with `--as`.

@@ -271,6 +271,8 @@ fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
 }
 
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
+    // The lock file has one skill of each full name, so one from elsewhere cannot be beside it.
+    let is_alone = present.is_some_and(|present| present.name() == candidate.origin.name());
     InstallError::Exists {
         name: candidate.name.clone(),
         wanted: describe(&candidate.origin).into(),
@@ -278,7 +280,7 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
         unmanaged: None,
         is_adoptable: false,
         is_installed: present.is_some(),
-        beside: candidate.beside().into(),
+        beside: if is_alone { Box::default() } else { candidate.beside().into() },
     }
 }
 

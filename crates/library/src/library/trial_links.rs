@@ -92,12 +92,15 @@ impl Library {
     /// The state or a link cannot be read or written, or the lock cannot be taken. The next call tries again.
     pub fn settle_trials(&self, wait: Duration) -> Result<(), LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(()) };
-        let Ok(trials) = folder::open(&own, FOLDER) else { return Ok(()) };
-        if self.ended(&trials, &self.state()?)?.is_empty() {
+        let trials = || folder::open(&own, FOLDER);
+        let Ok(seen) = trials() else { return Ok(()) };
+        if self.ended(&seen, &self.state()?)?.is_empty() {
             return Ok(());
         }
         let _lock = LibraryLock::acquire(&own, wait)?;
         let state = State::read(&own)?;
+        // A folder that was listed once is at its end.
+        let Ok(trials) = trials() else { return Ok(()) };
         for id in self.ended(&trials, &state)? {
             let names = folder::open(&trials, &id).map(|files| folder::folders_in(&files).unwrap_or_default());
             let names = names.unwrap_or_default().into_iter();

@@ -20,6 +20,8 @@ impl InstallError {
                 "manage the folder with `skillhub adopt {}`, or move it elsewhere and install {name} again",
                 shell_word(&path.display().to_string())
             )),
+            Self::Exists { name, beside, .. } if beside.is_empty() => of(FailureKind::Conflict, "exists")
+                .hint(format!("uninstall that skill first: skillhub uninstall {name}")),
             Self::Exists { name, is_installed: true, beside, .. } => of(FailureKind::Conflict, "exists").hint(format!(
                 "install it under another name with `skillhub install {beside}`, or uninstall that skill first: \
                  skillhub uninstall {name}"
