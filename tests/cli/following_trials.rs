@@ -216,7 +216,7 @@ fn removal_takes_the_link_on_trial() {
     {
         let trial = Trial::begin();
         trial.session_with(true);
-        trial.sandbox.run_as(&trial.sandbox.token(), args).exits(0);
+        trial.sandbox.run_with_proof(args, b"").exits(0);
         assert!(!trial.link.is_symlink(), "{args:?}");
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn of(shown: &ShownItem, now: Timestamp) -> (Question, Vec<(&'static 
     if lines.len() > LINES {
         decisions.retain(|(_, decision)| *decision == Decision::Revert);
         quotation.push_str(&format!(
-            "\n\n{} more are not shown, so you cannot keep or accept the change here. See all of it in a terminal: \
+            "\n\n{} are not shown, so you cannot keep or accept the change here. See all of it in a terminal: \
              skillhub review",
             counted(lines.len() - LINES, "line")
         ));
