@@ -50,7 +50,7 @@ use crate::{
 Installs into .agents/skills of the git repository, or into ~/.agents/skills outside of one or with --global,
 and links the skills for the agents in use. skillhub.lock records the exact releases.")]
 pub struct InstallArgs {
-    /// What to install: owner/name or owner/name@version, name, folder or folder#skill, .skill file or URL, git URL,
+    /// Skills to install: owner/name or owner/name@version, name, folder or folder#skill, .skill file or URL, git URL,
     /// github:owner/repo, gitlab:group/repo or a browser's link to a folder; omit to install what skillhub.lock lists
     spec: Vec<String>,
     /// Link for these agents only (ids: `skillhub list --agents`) [default: agents in use]

@@ -77,7 +77,7 @@ pub struct RecordArgs {
     /// Task of the run; runs with the same task count once a day
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// What the user asked for; its start is kept with failed and corrected runs, to suggest evals
+    /// Request of the user; its start is kept with failed and corrected runs, to suggest evals
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
     /// Who reports it

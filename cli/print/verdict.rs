@@ -38,7 +38,7 @@ pub fn severity_style(severity: Severity) -> Style {
 }
 
 /// Findings: each in full, except for those that only inform and for low ones after the first [`LOW`], which take one
-/// line together. What one rule found in a file several times is told once, with all lines; so is what several rules
+/// line together. What one rule found in a file several times is one finding with all lines; so is what several rules
 /// found in one line.
 pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<String> {
     let (mut brief, mut full, mut low) = (Vec::new(), Vec::new(), 0);

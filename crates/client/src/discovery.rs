@@ -296,7 +296,7 @@ fn relative<'a>(top: &str, folder: &'a str) -> &'a str {
     folder.strip_prefix(top).map_or(folder, |rest| rest.trim_start_matches('/'))
 }
 
-/// Reads the manifest of an open folder; `None` if there is none.
+/// Reads the manifest of an open folder. `None` if the folder has no manifest.
 pub(crate) fn manifest_in(top: &Dir) -> Option<Vec<u8>> {
     let (folder, file) = MANIFEST.split_once('/')?;
     folder::read_file(&folder::open(top, folder).ok()?, file, MOST_BYTES).ok().flatten()

@@ -141,7 +141,7 @@ impl Repository {
         }
     }
 
-    /// Returns the content of a regular file of at most `limit` bytes; `None` if there is no such file.
+    /// Returns the content of a regular file of at most `limit` bytes. `None` if it does not exist.
     pub fn file(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, GitError> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(tree) = self.tree(folder)? else { return Ok(None) };

@@ -10,7 +10,7 @@ use crate::import::is_distinguishable;
 /// Decides for each skill on trial which revision a session gets, as for any run, and makes the links of its host lead
 /// there. `is_of_host` selects these links.
 ///
-/// A revision whose text cannot be told from the former one in a transcript is not linked: the outcome of the session
+/// A revision whose text looks like the former one in a transcript is not linked: the outcome of the session
 /// would count for the wrong one. A link that cannot be changed is left as it is.
 ///
 /// # Errors

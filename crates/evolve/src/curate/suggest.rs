@@ -37,7 +37,7 @@ pub struct FailedQuery {
     pub query: String,
     /// Id of the run.
     pub run: String,
-    /// What happened: `failed` or `corrected`.
+    /// Result of the run: `failed` or `corrected`.
     pub event: OutcomeKind,
 }
 
@@ -200,7 +200,7 @@ fn propose(
     })
 }
 
-/// Makes the request that adds queries to a skill. `None` if there are none.
+/// Builds the request that adds queries to a skill. `None` without queries.
 fn request(skill: &SkillFacts, files: &Bundle, queries: &[FailedQuery]) -> Option<ChangeRequest> {
     let (path, text) = with_queries(files, &trigger_queries(queries), &EvalLimits::default())?;
     let edit = Edit::WriteFile { path, bytes: text.into_bytes(), executable: None };

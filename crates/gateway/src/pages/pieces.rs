@@ -47,7 +47,7 @@ impl PageQuery {
     }
 }
 
-/// What a page with a comparison needs from a request.
+/// Parts of a request for a page with a comparison.
 pub struct Comparison {
     /// Query of the page.
     pub asked: PageQuery,
