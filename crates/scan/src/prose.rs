@@ -123,25 +123,18 @@ fn explained(said: &Said, evidence: Evidence) -> (String, String) {
         None if message.starts_with(WORDED) => "works against the user".to_owned(),
         None => message.to_owned(),
     };
-    let is_open = evidence < Evidence::Hard;
-    (
-        shown,
-        if is_open { format!("nothing to do if no sentence here {act}; otherwise {remedy}") } else { remedy.into() },
-    )
+    let change = || format!("nothing to do if no sentence here {act}; otherwise {remedy}");
+    (shown, if evidence < Evidence::Hard { change() } else { remedy.to_owned() })
 }
 
 /// Reason for evidence above the rule's own, by the target that the passage names.
 fn more(said: Set) -> Why {
     Why::fact(match said & GUARDS.target {
-        0 => "its wording as a whole resembles an attack",
-        named if named & GUARDS.secret != 0 => "its wording as a whole resembles an attack, and it names a secret",
-        named if named & GUARDS.own_file != 0 => {
-            "its wording as a whole resembles an attack, and it names an agent's file"
-        }
-        named if named & GUARDS.away != 0 => {
-            "its wording as a whole resembles an attack, and it names a host or mailbox"
-        }
-        _ => "its wording as a whole resembles an attack, and it names a hidden place",
+        0 => "its wording resembles an attack",
+        named if named & GUARDS.secret != 0 => "its wording resembles an attack, and it names a secret",
+        named if named & GUARDS.own_file != 0 => "its wording resembles an attack, and it names an agent's file",
+        named if named & GUARDS.away != 0 => "its wording resembles an attack, and it names a host or mailbox",
+        _ => "its wording resembles an attack, and it names a hidden place",
     })
 }
 

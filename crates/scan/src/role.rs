@@ -81,7 +81,7 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize) -> Option<&
         _ if is_of_tests => Some("if only tests use the file, leave it out of the skill"),
         _ if !source.kind().reads || source.kind().runs => None,
         Role::Command | Role::Test if source.is_fenced(line) => {
-            Some("if the block only shows it, write “Do not run this:” in the line above the block")
+            Some("if it is only shown, name it in a sentence that forbids it, not in a block")
         }
         Role::Speech => Some("if the text only quotes it, put it in quotation marks"),
         Role::Planted => Some("if the text only shows it, put it in quotation marks or a code block"),
