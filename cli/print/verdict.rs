@@ -126,11 +126,15 @@ fn related_line(finding: &Finding, related: &Related) -> String {
     format!("  {label} {place}: {FAINT}{}{FAINT:#}", visible(excerpt))
 }
 
-/// Formats the excerpt of a finding, with the matched part highlighted. A finding about a whole file has none.
+/// Formats the excerpt of a finding. The matched part is highlighted and, for output without colours, stands between
+/// `«` and `»` unless it is the whole excerpt. A finding about a whole file has none.
 fn excerpt_line(finding: &Finding) -> Option<String> {
     let [before, matched, after] = finding.excerpt_parts().map(visible);
     let is_shown = !finding.excerpt.is_empty() && finding.excerpt != finding.path;
-    is_shown.then(|| format!("{FAINT}  | {before}{FAINT:#}{STRONG}{matched}{STRONG:#}{FAINT}{after}{FAINT:#}"))
+    let is_part = !matched.is_empty() && !(before.trim().is_empty() && after.trim().is_empty());
+    let (open, close) = if is_part { ("«", "»") } else { ("", "") };
+    let marked = format!("{STRONG}{open}{matched}{close}{STRONG:#}");
+    is_shown.then(|| format!("{FAINT}  | {before}{FAINT:#}{marked}{FAINT}{after}{FAINT:#}"))
 }
 
 /// Describes a waiver: reviewer, expiry and reason.
@@ -245,6 +249,17 @@ mod tests {
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[1].contains("  | text") && lines[2] == "  to do: do not", "{lines:?}");
         assert!(lines[3].ends_with("1 finding: b in SKILL.md:3"), "{lines:?}");
+    }
+
+    #[test]
+    fn match_is_marked_unless_it_is_all() {
+        let of = |excerpt: &str, matched| {
+            let one = Finding { excerpt: excerpt.into(), matched, ..finding("a", Severity::High) };
+            anstream::adapter::strip_str(&findings_lines(&[one])[1]).to_string()
+        };
+        assert_eq!(of("run curl x | sh now", Some((4, 15))), "  | run «curl x | sh» now");
+        assert_eq!(of("curl x | sh", Some((0, 11))), "  | curl x | sh");
+        assert_eq!(of("curl x | sh", None), "  | curl x | sh");
     }
 
     #[test]

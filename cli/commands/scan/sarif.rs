@@ -80,10 +80,11 @@ fn fingerprint(finding: &Finding) -> String {
 
 fn rule(rule: &scan::Rule, scanner: Scanner) -> Value {
     let severity = scanner.severity(rule);
+    let risk = rule.harm().map(|harm| format!("Risk: {harm}.\n\n")).unwrap_or_default();
     json!({
         "id": rule.id,
         "shortDescription": {"text": rule.message},
-        "help": {"text": rule.remedy},
+        "help": {"text": format!("{risk}To do: {}.", rule.remedy)},
         "helpUri": taxa::page(rule),
         "defaultConfiguration": {"level": severity.map_or("none", level)},
         "relationships": taxa::relationships(rule),
@@ -104,11 +105,12 @@ fn results_of(skill: &Scanned, root: &Path) -> Vec<Value> {
 fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     let finding = cause.first;
     let why = finding.why.as_ref().map(|why| format!("; {} here: {why}", finding.severity)).unwrap_or_default();
+    let risk = finding.harm().map(|harm| format!("; risk: {harm}")).unwrap_or_default();
     let place = |one: &Finding| json!({"artifactLocation": location(&skill.target.place_of(&one.path), root), "region": region(one)});
     let mut result = json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
-        "message": {"text": format!("{}; {}{why}", finding.message, finding.remedy)},
+        "message": {"text": format!("{}{risk}; to do: {}{why}", finding.message, finding.remedy)},
         "partialFingerprints": {"skillhubFinding/v1": fingerprint(finding)},
         "baselineState": if finding.new { "new" } else { "unchanged" },
         "locations": [{"physicalLocation": place(finding)}],

@@ -98,9 +98,9 @@ fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, 
     let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
     let why = why.or((evidence > most).then_some(NAMED));
     let message = format!("{}: {}", rule.message, named.host);
-    let excerpt = excerpt_at(source, named.offset..named.offset + named.host.len()).text;
-    if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, &excerpt, message) {
-        signal.why = why;
+    let excerpt = excerpt_at(source, named.offset..named.offset + named.host.len());
+    if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, &excerpt.text, message) {
+        (signal.why, signal.excerpt) = (why, excerpt);
     }
 }
 

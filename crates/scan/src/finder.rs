@@ -162,8 +162,9 @@ impl Finder {
         };
         let (message, remedy) = hit.rule.explained(matched);
         let message = format!("{message}{how}");
+        let way_out = role::way_out(hit.rule, source, line);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            *signal = Signal { why, remedy: remedy.into(), related, ..signal.clone() };
+            *signal = Signal { why, remedy: remedy.into(), related, way_out, ..signal.clone() };
         }
     }
 
@@ -229,6 +230,7 @@ impl Finder {
             remedy,
             related,
             why: None,
+            way_out: None,
         });
         self.signals.last_mut()
     }
@@ -290,5 +292,6 @@ pub(crate) fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
     let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy.into(), Vec::new());
-    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt, message, remedy, related, why: None }
+    let (line, why, way_out) = (1, None, None);
+    Signal { rule, evidence: rule.evidence, path, line, excerpt, message, remedy, related, why, way_out }
 }

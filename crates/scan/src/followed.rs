@@ -12,7 +12,8 @@ use crate::{
     Related,
     conditions::hosts::{is_no_registry, is_unknown_forge},
     engine::SearchError,
-    finder::{Finder, related_at},
+    excerpt::visible,
+    finder::Finder,
     hosts::is_unchecked,
     role, rules,
     source::Source,
@@ -87,7 +88,8 @@ fn origin(places: &[Place<'_, '_>], taint: &Taint) -> Option<Related> {
     };
     let from = taint.from?;
     let source = places.get(from.program)?.source;
-    related_at(label, source, from.line, source.line_start(from.line))
+    let (path, excerpt) = (source.path.to_owned(), visible(source.statement(from.line)));
+    (!excerpt.is_empty()).then(|| Related { label: label.into(), path, line: from.line + 1, excerpt })
 }
 
 /// Returns the flow sources and sinks in a file that is code or that scripts may read. Returns `None` for any other
@@ -132,12 +134,12 @@ fn add(source: &Source<'_>, line: usize, judgement: &Judgement<'_>, from: Option
     let is_talk = !source.kind().runs
         && (role::is_lesson(source, line) && role::may_teach(source) || role::is_illustration(source, line));
     let (evidence, why) =
-        if is_talk { (rule.elsewhere(), Some(role::LESSON)) } else { (judgement.evidence, judgement.less()) };
-    let message = format!("{}: {}", rule.message, judgement.why);
+        if is_talk { (rule.elsewhere(), Some(role::LESSON)) } else { (judgement.evidence, judgement.less) };
     if finder.knows(rule, evidence, source.path, line) {
         return;
     }
-    if let Some(signal) = finder.add_told(rule, evidence, source, line, source.line(line).trim(), message) {
+    let message = judgement.message.clone();
+    if let Some(signal) = finder.add_told(rule, evidence, source, line, source.statement(line), message) {
         signal.why = why;
         signal.related.extend(from);
     }

@@ -35,8 +35,7 @@ impl Why {
     }
 }
 
-/// Conditions under which a weak match needs no change, for concepts in prose and for other rules.
-const WORDS_ARE_HARMLESS: &str = "the quoted words mean something else here";
+/// Condition under which a weak match of a rule needs no change.
 const IS_EXPECTED: &str = "SKILL.md tells the user about it";
 
 /// Observation of a detector in one place.
@@ -55,6 +54,9 @@ pub(crate) struct Signal {
     pub related: Vec<Related>,
     /// Reason for other evidence in this place, if known.
     pub why: Option<Why>,
+    /// Change by which the match weighs less if it is only shown, as a clause. It ends the remedy of a match with full
+    /// weight.
+    pub way_out: Option<&'static str>,
 }
 
 /// Converts all signals of a skill to findings.
@@ -99,7 +101,7 @@ impl Signal {
 
     /// Returns the place of the signal as one that another finding depends on.
     fn as_related(&self) -> Related {
-        let label = format!("adds up with {} in", self.rule.id).into();
+        let label = format!("adds up with: {} [{}], in", self.message, self.rule.id).into();
         let excerpt = brief(&self.excerpt.text, self.excerpt.matched);
         Related { label, path: self.path.clone(), line: self.line, excerpt }
     }
@@ -108,20 +110,24 @@ impl Signal {
     /// changed.
     fn finding_alone(mut self) -> Finding {
         let (evidence, why) = (self.evidence, self.why);
-        let is_of_weights = self.rule.id == rules::PROSE_WEIGHT.id;
+        let is_of_prose = !self.rule.senses.is_empty() || self.rule.id == rules::PROSE_WEIGHT.id;
         let harmless_if = match why {
+            _ if is_of_prose => None,
             Some(why) if evidence < self.rule.evidence => Some(why.harmless_if),
-            None if evidence > Evidence::Weak && !is_of_weights => None,
-            _ if self.rule.senses.is_empty() && !is_of_weights => Some(IS_EXPECTED),
-            _ => Some(WORDS_ARE_HARMLESS),
+            None if evidence > Evidence::Weak => None,
+            _ => Some(IS_EXPECTED),
         };
         if let Some(condition) = harmless_if.filter(|_| evidence < Evidence::Hard) {
             self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
+            self.way_out = None;
         }
         self.finding(evidence, why.map(|why| why.reason.into()))
     }
 
-    fn finding(self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
+    fn finding(mut self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
+        if let Some(way_out) = self.way_out {
+            self.remedy = format!("{}; {way_out}", self.remedy).into();
+        }
         Finding {
             rule: self.rule.id.into(),
             severity: evidence.severity(),

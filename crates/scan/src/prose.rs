@@ -27,7 +27,7 @@ mod weights;
 mod words;
 mod written;
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, cmp::Ordering, sync::LazyLock};
 
 use crate::{
     Evidence, Rule,
@@ -78,18 +78,22 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
             continue;
         }
         let line = source.line_at(said.at);
-        let (message, remedy) = said.rule.explained(&said.sense);
-        let possibly = if evidence < Evidence::Strong { "possibly " } else { "" };
-        let message = format!("{possibly}{message} ({})", said.words);
+        let (message, remedy) = explained(&said, evidence);
         let is_near = source.passage(line).contains(&said.last) && said.last.saturating_sub(said.at) <= MARKED;
         let end = if is_near { said.last + word_at(source, said.last).len() } else { said.at };
         let excerpt = excerpt_at(source, said.at..end.max(said.at));
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
-            let more = (evidence > said.rule.evidence).then_some(MORE);
-            signal.why = if evidence < said.rule.evidence { Some(LESS) } else { more };
+            signal.why = match evidence.cmp(&said.rule.evidence) {
+                Ordering::Less => Some(LESS),
+                Ordering::Equal => None,
+                Ordering::Greater => Some(said.more),
+            };
             (signal.excerpt, signal.remedy) = (excerpt, remedy.into());
-            let other = || related_at("up to", source, source.line_at(said.last), said.last);
-            signal.related.extend(if is_near { None } else { other() });
+            let is_shown = |at: usize| source.passage(line).contains(&at);
+            let first = (!is_shown(said.first)).then_some(("after", said.first));
+            let last = (!is_near).then_some(("up to", said.last));
+            let ends = [first, last].into_iter().flatten();
+            signal.related.extend(ends.filter_map(|(label, at)| related_at(label, source, source.line_at(at), at)));
         }
     }
     Ok(())
@@ -101,11 +105,38 @@ const LESS: Why = Why {
     harmless_if: "the text forbids this, only describes it, or asks the user first",
 };
 
-/// Reason for evidence above the rule's own.
-const MORE: Why = Why {
-    reason: "its wording resembles an attack, and it instructs the reader or names a secret, an agent's file or a host",
-    harmless_if: "the quoted words mean something else here",
-};
+/// Beginning of the messages of [`rules::PROSE_WEIGHT`], and the form of those that name an act.
+const WORDED: &str = "is worded ";
+const WORDED_TO: &str = "is worded like instructions to ";
+
+/// Returns the message and the remedy of a match: first the words found, then the act that they may stand for. Unless
+/// the match blocks, the remedy begins with the question that its reader has to answer.
+fn explained(said: &Said, evidence: Evidence) -> (String, String) {
+    let ((message, remedy), words) = (said.rule.explained(&said.sense), &said.words);
+    let shown = match message.strip_prefix(WORDED) {
+        Some(like) => format!("uses {words}, {like}"),
+        None if evidence < Evidence::Strong => format!("uses {words} together, like text that {message}"),
+        None => format!("{message}, in the words {words}"),
+    };
+    let act = match message.strip_prefix(WORDED_TO) {
+        Some(act) => format!("tells the agent to {act}"),
+        None if message.starts_with(WORDED) => "works against the user".to_owned(),
+        None => message.to_owned(),
+    };
+    let change = || format!("nothing to do if no sentence here {act}; otherwise {remedy}");
+    (shown, if evidence < Evidence::Hard { change() } else { remedy.to_owned() })
+}
+
+/// Reason for evidence above the rule's own, by the target that the passage names.
+fn more(said: Set) -> Why {
+    Why::fact(match said & GUARDS.target {
+        0 => "its wording resembles an attack",
+        named if named & GUARDS.secret != 0 => "its wording resembles an attack, and it names a secret",
+        named if named & GUARDS.own_file != 0 => "its wording resembles an attack, and it names an agent's file",
+        named if named & GUARDS.away != 0 => "its wording resembles an attack, and it names a host or mailbox",
+        _ => "its wording resembles an attack, and it names a hidden place",
+    })
+}
 
 /// Returns a rule that fires with its full evidence in a text found inside another one, such as decoded text.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
@@ -185,7 +216,9 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     let mut judge = Judge::new(&text);
     judge.read_all(finder)?;
     for said in &mut judge.said {
-        (said.at, said.last) = (page.origin(&text, source, said.at), page.origin(&text, source, said.last));
+        for at in [&mut said.first, &mut said.at, &mut said.last] {
+            *at = page.origin(&text, source, *at);
+        }
     }
     Ok(judge.said)
 }
@@ -213,6 +246,10 @@ struct Said {
     sense: Cow<'static, str>,
     /// Words of the text that stand for them, quoted.
     words: String,
+    /// Reason for evidence above the rule's own.
+    more: Why,
+    /// Byte offset of the first word that counts.
+    first: usize,
     at: usize,
     /// Byte offset of the last of these words, or of the last word of the sentence.
     last: usize,
@@ -377,7 +414,7 @@ impl<'a> Judge<'a> {
         let is_hard = (is_explained && names_a_target || is_order) && !self.licence;
         let evidence = if is_hard { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
-            said.evidence = evidence;
+            (said.evidence, said.more) = (evidence, more(weighed.concepts.0));
         }
         if !is_explained {
             let names: Vec<&str> =
@@ -386,7 +423,9 @@ impl<'a> Judge<'a> {
             let sentence = weighed.words.iter().find(|word| word.at == at).map(|word| word.sentence);
             let last = weighed.words.iter().rfind(|word| Some(word.sentence) == sentence).map_or(at, |word| word.at);
             let sense = names.join(" ").into();
-            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, words, at, last });
+            let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
+            let first = weighed.words.first().map_or(at, |word| word.at);
+            self.said.push(Said { rule, evidence, sense, words, more, first, at, last });
         }
     }
 
@@ -412,7 +451,8 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let (at, (words, last)) = (place_of(terms, sense), quoted(terms, sense.concepts(), self.source));
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text.into(), words, at, last });
+            let (sense_text, more) = (sense.text.into(), more(0));
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, words, more, first: at, at, last });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

@@ -11,7 +11,7 @@ use skill::{Bundle, SkillPath};
 use crate::{
     Related, Rule, Scope,
     engine::{SearchError, compile},
-    finder::{Finder, excerpt_at, related_at},
+    finder::{Finder, related_at},
     role, rules,
     source::Source,
 };
@@ -31,8 +31,8 @@ struct Promise {
 enum Given {
     /// The description contains one of these lower-case phrases.
     Says(&'static [&'static str]),
-    /// The frontmatter lists `permissions`, and none of them is of these lower-case kinds.
-    AsksForNone(&'static [&'static str]),
+    /// The frontmatter lists `permissions`, and none of them is of these lower-case kinds. Holds the finding's message.
+    AsksForNone(&'static [&'static str], &'static str),
 }
 
 static PROMISES: [Promise; 7] = [
@@ -146,38 +146,44 @@ static PROMISES: [Promise; 7] = [
     },
     Promise {
         rule: &rules::PERMISSIONS_EXCEEDED,
-        given: Given::AsksForNone(&[
-            "net",
-            "network",
-            "internet",
-            "http",
-            "web",
-            "webfetch",
-            "websearch",
-            "fetch",
-            "url",
-            "urls",
-            "api",
-            "apis",
-            "curl",
-            "browser",
-            "bash",
-            "shell",
-            "exec",
-            "*",
-            "all",
-            "any",
-        ]),
+        given: Given::AsksForNone(
+            &[
+                "net",
+                "network",
+                "internet",
+                "http",
+                "web",
+                "webfetch",
+                "websearch",
+                "fetch",
+                "url",
+                "urls",
+                "api",
+                "apis",
+                "curl",
+                "browser",
+                "bash",
+                "shell",
+                "exec",
+                "*",
+                "all",
+                "any",
+            ],
+            "uses the network, though its declared permissions do not include that",
+        ),
         broken_by: r"\b(?:requests|httpx|axios)\.(?:get|post|put|patch|request)\(|\burlopen\(|\bfetch\(\s{0,2}['\x22`]https?:|\bcurl\s[^\n]{0,80}https?:|\bhttp\.(?:Get|Post|NewRequest)\(|\bInvoke-(?:RestMethod|WebRequest)\b|\bsocket\.(?:create_connection|socket)\(|\bnew\s{1,2}WebSocket\(",
         kept_by: &["localhost", "127.0.0.1", "AF_UNIX"],
         compiled: OnceLock::new(),
     },
     Promise {
         rule: &rules::PERMISSIONS_EXCEEDED,
-        given: Given::AsksForNone(&[
-            "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "spawn", "*",
-            "all", "any",
-        ]),
+        given: Given::AsksForNone(
+            &[
+                "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "spawn",
+                "*", "all", "any",
+            ],
+            "starts programs, though its declared permissions do not include that",
+        ),
         broken_by: r"\bsubprocess\.(?:run|Popen|call|check_\w{4,6}|getoutput)\(|\bos\.(?:system|popen|exec\w{1,3})\(|\b(?:exec|spawn|execFile)(?:Sync)?\(\s{0,2}['\x22`]|\bexec\.Command\(",
         kept_by: &[],
         compiled: OnceLock::new(),
@@ -247,7 +253,7 @@ impl Claims {
     fn give(&self, given: &Given) -> Option<&'static str> {
         match given {
             Given::Says(ways) => ways.iter().copied().find(|words| self.description.contains(words)),
-            Given::AsksForNone(kinds) => {
+            Given::AsksForNone(kinds, _) => {
                 let asked = self.permissions.as_ref()?;
                 (!kinds.iter().any(|kind| names(asked, kind))).then_some("permissions:")
             }
@@ -282,12 +288,22 @@ impl Promise {
             let line = source.line_at(found.start());
             let is_talk = !source.kind().runs && role::is_lesson(source, line);
             if source.covers(Scope::Code, line) && !is_talk && !finder.has_enough(self.rule, self.rule.evidence) {
-                let shown = excerpt_at(source, found.start()..found.start()).text;
-                let signal = finder.add(self.rule, self.rule.evidence, source, line, &shown);
-                signal.into_iter().for_each(|signal| signal.related.extend(given.cloned()));
+                let signal = finder.add(self.rule, self.rule.evidence, source, line, source.statement(line));
+                signal.into_iter().for_each(|signal| {
+                    signal.message = self.message().to_owned();
+                    signal.related.extend(given.cloned());
+                });
             }
         }
         Ok(())
+    }
+
+    /// Returns the message, which names the missing permission if that is the broken promise.
+    fn message(&self) -> &'static str {
+        match self.given {
+            Given::Says(_) => self.rule.message,
+            Given::AsksForNone(_, message) => message,
+        }
     }
 
     fn regex(&self) -> Result<&Regex, SearchError> {

@@ -70,6 +70,31 @@ const FORBIDDEN: Why = Why::fact("its sentence forbids it or warns against it");
 const QUOTED: Why = Why { reason: "it is quoted", harmless_if: "the text only quotes it" };
 const TESTED: Why = Why::fact("it is part of a text or list of security tests");
 
+/// Parts of a path by which a file belongs to the tests of a program.
+const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "spec", "mocks"];
+
+/// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. `line` counts from 0.
+pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize) -> Option<&'static str> {
+    let is_of_tests = source.path.split('/').any(|part| TESTS.contains(&part)) || is_test_file(source.path);
+    match rule.role {
+        _ if rule.secret => Some("if it is made up, write a placeholder such as <key> in its place"),
+        _ if is_of_tests => Some("if only tests use the file, leave it out of the skill"),
+        _ if !source.kind().reads || source.kind().runs => None,
+        Role::Command | Role::Test if source.is_fenced(line) => {
+            Some("if it is only shown, name it in a sentence that forbids it, not in a block")
+        }
+        Role::Speech => Some("if the text only quotes it, put it in quotation marks"),
+        Role::Planted => Some("if the text only shows it, put it in quotation marks or a code block"),
+        _ => None,
+    }
+}
+
+/// Returns whether a file name has the form of a test, such as `test_a.py`, `a_test.go` and `a.spec.ts`.
+fn is_test_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or("");
+    name.starts_with("test_") || ["_test.", ".test.", ".spec."].iter().any(|mark| name.contains(mark))
+}
+
 /// Returns whether a rule is about instructions to an agent. Test data never instructs an agent.
 fn is_about_instructions(rule: &Rule) -> bool {
     rule.scope == Scope::Prose || rule.role == Role::Speech || rule.category == "prompt-injection"

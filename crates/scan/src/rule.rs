@@ -1,6 +1,6 @@
 //! [`Rule`]: detection rules as data.
 
-use crate::{Evidence, Severity, rules::ALL};
+use crate::{Evidence, Severity, harm::harm_of, rules::ALL};
 
 /// Value of [`ruleset`]: the engine's number, raised when code outside the rule data changes the findings, and the hash
 /// of the rules and hosts. Hashing at run time would cost each process as much as scanning a skill. A test compares the
@@ -124,6 +124,12 @@ impl Role {
 }
 
 impl Rule {
+    /// Returns what a match can mean for the user, as a clause. There is none for a user's own categories.
+    #[must_use]
+    pub fn harm(&self) -> Option<&'static str> {
+        harm_of(self.category)
+    }
+
     /// Returns the severity of a match within the rule's scope.
     #[must_use]
     pub fn severity(&self) -> Severity {
@@ -198,6 +204,23 @@ mod tests {
             let is_short = |message: &&str| !message.is_empty() && message.split_whitespace().count() <= 12;
             assert!(messages.iter().all(is_short), "{}: {messages:?}", rule.id);
             assert!(rule.cases.iter().all(|case| !case.words.is_empty()), "{}", rule.id);
+        }
+    }
+
+    /// A message names the act and a remedy the change, each as one clause without an end of its own.
+    #[test]
+    fn texts_name_act_risk_and_change() {
+        for rule in rules() {
+            let cases = || rule.cases.iter();
+            let mut messages = cases().map(|case| case.message).chain([rule.message]);
+            let is_act = |message: &str| message.split(' ').next().is_some_and(|verb| verb.ends_with('s'));
+            assert!(messages.all(is_act) || rule.category == "scan", "{}", rule.id);
+            let own = cases().map(|case| case.remedy).filter(|remedy| !remedy.is_empty());
+            for remedy in own.chain([rule.remedy]) {
+                let is_clause = remedy.starts_with(|c: char| c.is_ascii_lowercase()) && !remedy.ends_with('.');
+                assert!(is_clause && remedy.len() <= 120, "{}: {remedy:?}", rule.id);
+            }
+            assert!(rule.harm().is_some() || rule.category == "scan", "{}", rule.id);
         }
     }
 

@@ -41,6 +41,9 @@ pub(crate) struct Kind {
     pub reads: bool,
 }
 
+/// Maximum number of lines of a statement that are shown together.
+const STATEMENT: usize = 4;
+
 /// Maximum number of lines before and after a line that are shown with it as one paragraph.
 const PASSAGE: usize = 8;
 
@@ -102,6 +105,18 @@ impl<'a> Source<'a> {
         }
         let start = self.line_start(first);
         start..self.line_start(last) + self.line(last).len()
+    }
+
+    /// Returns the beginning of the statement on a line, trimmed: the line and those after it while a bracket is open or
+    /// a backslash continues them, at most [`STATEMENT`] lines.
+    pub fn statement(&self, line: usize) -> &str {
+        let from = self.line_start(line);
+        let upto =
+            |last: usize| self.text.get(from..self.line_start(last) + self.line(last).len()).unwrap_or("").trim();
+        let is_open = |text: &str| {
+            text.ends_with('\\') || text.matches(['(', '[', '{']).count() > text.matches([')', ']', '}']).count()
+        };
+        (line..line + STATEMENT).map(upto).find(|text| !is_open(text)).unwrap_or_else(|| upto(line + STATEMENT - 1))
     }
 
     /// Extends a byte range to whole lines, line ends included.

@@ -22,33 +22,32 @@ pub(super) struct Purpose {
 pub(super) struct Judgement<'f> {
     pub rule: &'static Rule,
     pub evidence: Evidence,
-    pub why: String,
+    /// Action of the skill, as a verb phrase with the data and the destination.
+    pub message: String,
+    /// Reason for weaker evidence than the rule's own, if it is weaker.
+    pub less: Option<Why>,
     /// Origin of the data, if the flow has one.
     pub from: Option<&'f Taint>,
 }
 
-impl Judgement<'_> {
-    /// Returns the reason for weaker evidence than the rule's own, if it is weaker.
-    pub fn less(&self) -> Option<Why> {
-        if self.evidence >= self.rule.evidence {
-            return None;
-        }
-        let (reason, harmless_if) = if self.rule.id == rules::FLOW_DOWNLOAD_RUN.id {
-            ("it is built from a repository on a well-known forge", "you trust this repository and name it in SKILL.md")
-        } else if self.rule.id == rules::FLOW_KEY_TO_STRANGER.id {
-            (
-                "the skill names the host, the host is unknown, or the key only authenticates there",
-                "the key was issued by this host",
-            )
-        } else {
-            (
-                "the skill declares this write, or another rule checks its content",
-                "SKILL.md tells the user what is written",
-            )
-        };
-        Some(Why { reason, harmless_if })
-    }
-}
+/// Reasons for which a flow weighs less than its rule.
+const BUILT: Why = Why {
+    reason: "it is built from a repository on a well-known forge",
+    harmless_if: "you trust this repository and name it in SKILL.md",
+};
+const HOST_NAMED: Why = Why { reason: "SKILL.md names the host", harmless_if: "this host issued the key" };
+const HOST_COMPUTED: Why = Why {
+    reason: "the scan cannot see the host, because the code computes the address",
+    harmless_if: "the address can only be a host of the service that issued the key",
+};
+const LOGS_IN: Why =
+    Why { reason: "the key only logs in there and is not sent as data", harmless_if: "this host issued the key" };
+const GRANTED: Why = Why {
+    reason: "the grant that is written decides, and other rules check it",
+    harmless_if: "SKILL.md tells the user which rights are granted, and to whom",
+};
+const DECLARED: Why =
+    Why { reason: "SKILL.md names the file", harmless_if: "SKILL.md tells the user what is written to it" };
 
 impl Purpose {
     pub fn of(bundle: &Bundle) -> Self {
@@ -97,30 +96,37 @@ pub(super) fn judge<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'
             let is_grant = flow.to.contains("/etc/sudoers");
             let is_weaker = is_grant || purpose.declares(&flow.to);
             let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
-            Some(Judgement { rule, evidence, why: format!("{} is {}", shown(&flow.to), steering.what), from: None })
+            let less = (evidence < rule.evidence).then_some(if is_grant { GRANTED } else { DECLARED });
+            let message = format!("writes to {}, which is {}", shown(&flow.to), steering.what);
+            Some(Judgement { rule, evidence, message, less, from: None })
         }
         End::Removed => {
             let rule = &rules::FLOW_HOME_REMOVED;
-            Some(Judgement { rule, evidence: rule.evidence, why: shown(&flow.to), from: None })
+            let message = format!("deletes {}: the user's home folder, or folders in it", shown(&flow.to));
+            Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: None })
         }
     }
 }
+
+/// Description of an address that is not written out in the code.
+const COMPUTED: &str = "an address that the code computes";
 
 fn run(flow: &Flow) -> Option<Judgement<'_>> {
     let is_foreign = |what: &str| !from_known_host(what) && !is_placeholder(what);
     let mut remotes = flow.taints.iter().filter(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
     let remote = remotes.clone().find(|taint| !taint.what.starts_with(CLONED)).or_else(|| remotes.next());
     let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
-    let (rule, why) = match (remote, decoded) {
-        (Some(taint), _) if taint.what.is_empty() => (&rules::FLOW_DOWNLOAD_RUN, "from the network".to_owned()),
-        (Some(taint), _) => (&rules::FLOW_DOWNLOAD_RUN, format!("from {}", shown(&taint.what))),
-        (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("from {}", taint.what)),
+    let (rule, origin) = match (remote, decoded) {
+        (Some(taint), _) if taint.what.is_empty() => (&rules::FLOW_DOWNLOAD_RUN, COMPUTED.to_owned()),
+        (Some(taint), _) => (&rules::FLOW_DOWNLOAD_RUN, shown(&taint.what)),
+        (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, taint.what.clone()),
         (None, None) => return None,
     };
     // Benign skills often build tools from their repositories.
     let is_built = remote.is_some_and(|taint| taint.what.starts_with(CLONED));
-    let evidence = if is_built { Evidence::Weak } else { rule.evidence };
-    Some(Judgement { rule, evidence, why, from: remote.or(decoded) })
+    let (evidence, less) = if is_built { (Evidence::Weak, Some(BUILT)) } else { (rule.evidence, None) };
+    let message = format!("{} from {origin}", rule.message);
+    Some(Judgement { rule, evidence, message, less, from: remote.or(decoded) })
 }
 
 fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
@@ -128,9 +134,9 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
     if is_near(&host) || is_own_host(&host) {
         return None;
     }
-    let to = if host.is_empty() { "an unknown host".to_owned() } else { host.clone() };
-    let about = |rule: &'static Rule, why: String, from: &'f Taint| {
-        Some(Judgement { rule, evidence: rule.evidence, why, from: Some(from) })
+    let to = if host.is_empty() { COMPUTED.to_owned() } else { host.clone() };
+    let about = |rule: &'static Rule, message: String, from: &'f Taint| {
+        Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: Some(from) })
     };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
     let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
@@ -138,11 +144,11 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
-        return about(&rules::FLOW_SECRET_SENT, format!("data from {} is sent to {to}", taint.what), taint);
+        return about(&rules::FLOW_SECRET_SENT, format!("sends data from {} to {to}", taint.what), taint);
     }
     if let Some(taint) = of(Kind::Environment) {
-        let why = format!("all environment variables ({}) are sent to {to}", taint.what);
-        return about(&rules::FLOW_ENVIRONMENT_SENT, why, taint);
+        let message = format!("sends all environment variables ({}), keys among them, to {to}", taint.what);
+        return about(&rules::FLOW_ENVIRONMENT_SENT, message, taint);
     }
     let strangers = |taints: &'f [Taint], is_strange: fn(&str, &str) -> bool| -> Vec<&'f Taint> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
@@ -153,20 +159,23 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
     let is_declared = purpose.names(&host);
     let is_told = |taint: &Taint| taint.what == PACKED && purpose.hands_over();
     if let Some(taint) = of(Kind::Project).filter(|taint| !is_declared && !host.is_empty() && !is_told(taint)) {
-        return about(&rules::FLOW_PROJECT_SENT, format!("data from {} is sent to {to}", taint.what), taint);
+        return about(&rules::FLOW_PROJECT_SENT, format!("sends data from {} to {to}", taint.what), taint);
     }
     let body = strangers(&flow.taints, is_given_away);
     if !body.is_empty() {
         let rule = &rules::FLOW_KEY_TO_STRANGER;
-        let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
-        let why = format!("{} is sent to {to}", listed(&body));
-        return Some(Judgement { rule, evidence, why, from: body.first().copied() });
+        let computed = (host.is_empty() && body.len() < 2).then_some(HOST_COMPUTED);
+        let less = if is_declared { Some(HOST_NAMED) } else { computed };
+        let evidence = if less.is_some() { Evidence::Strong } else { rule.evidence };
+        let message = format!("sends {} to {to}", listed(&body));
+        return Some(Judgement { rule, evidence, message, less, from: body.first().copied() });
     }
     let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
         evidence: Evidence::Strong,
-        why: format!("{} is used to log in at {to}", listed(&keys)),
+        message: format!("logs in at {to} with {}, which belongs to another service", listed(&keys)),
+        less: Some(LOGS_IN),
         from: keys.first().copied(),
     })
 }

@@ -99,6 +99,9 @@ pub(super) struct Guards {
     pub asking: Set,
     /// Required objects of a malicious order: a secret, an agent's file, a foreign host, a hidden place.
     pub target: Set,
+    /// Targets that are secrets, and those that are files of an agent or run at a start.
+    pub secret: Set,
+    pub own_file: Set,
 }
 
 pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
@@ -118,6 +121,8 @@ pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
         asking: bit("fetch") | bit("waive"),
         mild: ["act", "ask-first", "told", "fail", "omit", "approve", "rank"].into_iter().map(bit).sum(),
         target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
+        secret: bit("store") | bit("cred"),
+        own_file: bit("agent-file") | bit("startup"),
     }
 });
 

@@ -181,13 +181,13 @@ pub(super) fn most(named: Vec<(u32, String)>) -> String {
     heavy.sort_by(|a, b| b.cmp(a));
     let mut words: Vec<String> = Vec::new();
     for (_, name) in heavy {
-        let name = name.trim().replace("HOST", "(a host)").replace("MAIL", "(a mailbox)").to_lowercase();
+        let name = name.trim().replace("HOST", "‹host›").replace("MAIL", "‹mailbox›").to_lowercase();
         if words.len() < NAMED && !words.iter().any(|known| known.contains(&name) || name.contains(known)) {
             words.push(name);
         }
     }
     let quoted: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
-    format!("judged by its words, most of all {}", quoted.join(", "))
+    quoted.join(", ")
 }
 
 /// Returns the bias of the classifier, by which [`LIMIT`] is lowered.

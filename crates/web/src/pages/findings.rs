@@ -78,8 +78,8 @@ pub fn cause(cause: &Cause<'_>, files: Option<&str>, texts: &Texts) -> Markup {
                     ": " code { (visible(&related.excerpt)) }
                 }
             }
-            @if let Some(harm) = one.harm() { p { (harm) } }
-            p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }
+            @if let Some(harm) = one.harm() { p { (texts.risk) ": " (harm) } }
+            p { (texts.to_do) ": " (visible(&one.remedy)) " " code.quiet { (one.rule) } }
             @if let Some(why) = &one.why { p.quiet { (word) ": " (visible(why)) } }
             @let further = cause.further_lines();
             @if !further.is_empty() {

@@ -43,6 +43,8 @@ pub struct Texts {
     pub copied: &'static str,
     pub view: &'static str,
     pub also_in_lines: &'static str,
+    pub risk: &'static str,
+    pub to_do: &'static str,
     pub and_more: fn(usize) -> String,
 
     // Times and counts.

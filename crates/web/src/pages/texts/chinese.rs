@@ -28,6 +28,8 @@ pub static CHINESE: Texts = Texts {
     copied: "已复制",
     view: "视图",
     also_in_lines: "同样见于行",
+    risk: "风险",
+    to_do: "处理方法",
     and_more: |n| format!("另有 {} 项", number(n as u64)),
     just_now: "刚刚",
     minutes_ago: |n| format!("{} 分钟前", n),

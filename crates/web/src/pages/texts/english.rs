@@ -33,6 +33,8 @@ pub static ENGLISH: Texts = Texts {
     copied: "Copied",
     view: "View",
     also_in_lines: "Also on lines",
+    risk: "Risk",
+    to_do: "To do",
     and_more: |n| format!("and {} more", number(n as u64)),
     just_now: "just now",
     minutes_ago: |n| format!("{} minute{} ago", n, s(n == 1)),
