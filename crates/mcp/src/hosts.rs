@@ -296,6 +296,44 @@ impl Host {
         made.map_err(|why| HostError::Left { file: file.display().to_string(), why, entry: "the server `skillhub`" })
     }
 
+    /// Removes the entry as [`Self::removed`] does, but keeps a server of the same name that somebody else defined.
+    ///
+    /// # Errors
+    /// [`HostError::Left`]
+    pub fn uninstalled(&self, file: &Path, text: &str) -> Result<String, HostError> {
+        let removed = self.removed(file, text)?;
+        Ok(if self.starts_skillhub(text) { removed } else { text.to_owned() })
+    }
+
+    /// Returns whether the text of a configuration file has a server named `skillhub` that runs `mcp`.
+    #[must_use]
+    pub fn starts_skillhub(&self, text: &str) -> bool {
+        let nothing = ServerEntry { command: String::new(), args: Vec::new() };
+        let words = match self.form {
+            Form::Codex => toml::words(text, SERVER),
+            _ => json::words(text, &[self.fields(&nothing).0, SERVER]),
+        };
+        words.iter().any(|word| word == "mcp")
+    }
+
+    /// Returns the names of all servers in the text of a configuration file, none if it cannot be read.
+    #[must_use]
+    pub fn servers(&self, text: &str) -> Vec<String> {
+        let nothing = ServerEntry { command: String::new(), args: Vec::new() };
+        match self.form {
+            Form::Codex => toml::names(text),
+            _ => json::names(text, self.fields(&nothing).0),
+        }
+    }
+
+    /// Returns whether the text of a configuration file holds nothing, or only an empty list of servers.
+    #[must_use]
+    pub fn is_bare(&self, text: &str) -> bool {
+        let nothing = ServerEntry { command: String::new(), args: Vec::new() };
+        let plain: String = text.split_whitespace().collect();
+        plain.is_empty() || plain == "{}" || plain == format!("{{\"{}\":{{}}}}", self.fields(&nothing).0)
+    }
+
     fn in_json(&self, text: &str, entry: &ServerEntry) -> Result<String, String> {
         let (container, fields) = self.fields(entry);
         json::set(text, &[container, SERVER], &fields)
