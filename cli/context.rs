@@ -68,6 +68,14 @@ impl Context {
         Ok(Self { out: Output::new(global), place: open(setup(global)?)? })
     }
 
+    /// Prints which hosts do not list all descriptions. A list that cannot be computed is left out, because other
+    /// commands report that.
+    pub fn note_listings(&self) {
+        for (_, warning) in self.listing_warnings().unwrap_or_default() {
+            self.out.note(&format!("note: {warning}"));
+        }
+    }
+
     /// A path as people read it: from the project's root, or with `~` for the home.
     pub fn shown(&self, path: &Path) -> String {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

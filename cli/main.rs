@@ -10,6 +10,7 @@ mod context;
 mod exit;
 mod hints;
 mod interrupt;
+mod needs;
 mod print;
 mod process;
 mod reading;

@@ -39,6 +39,7 @@ mod healing;
 mod hostile_archives;
 #[cfg(unix)]
 mod hosts_layout;
+mod hosts_listing;
 mod importing;
 mod inbox;
 mod installing;

@@ -116,6 +116,7 @@ fn plan(context: &Context, args: &PlanArgs) -> Result<Exit, CliError> {
     if let Some(fields) = document.as_object_mut() {
         fields.insert("ok".to_owned(), json!(true));
     }
+    context.note_listings();
     context.out.answer(&document, |out| show(&plan, out))?;
     Ok(Exit::Done)
 }

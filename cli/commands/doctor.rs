@@ -233,6 +233,8 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
             findings.unless_broken("links", library, links);
             let agents = agents::check(context, findings);
             findings.unless_broken("agents", library, agents);
+            let needs = agents::check_needs(context, findings);
+            findings.unless_broken("needs", library, needs);
         }
         false => {
             findings.cannot("links", "not_looked_at", library.path().display(), "skipped: state.toml cannot be read")

@@ -24,7 +24,7 @@ use crate::{
     args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
-    hints,
+    hints, needs,
     print::{
         BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines,
         verdict_style, visible,
@@ -117,7 +117,22 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         request = next;
         installed = install(&request)?;
     }
-    answer(context, installed, "Nothing to install: the lock file has no skills")
+    let is_new = |skill: &Installed| matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated);
+    let names: Vec<String> = installed.iter().filter(|skill| is_new(skill)).map(|skill| skill.name.clone()).collect();
+    let exit = answer(context, installed, "Nothing to install: the lock file has no skills")?;
+    if !names.is_empty() {
+        context.note_listings();
+        note_needs(context, &names);
+    }
+    Ok(exit)
+}
+
+/// Prints which of the installed skills need something that this machine does not have. `names` may have an owner.
+fn note_needs(context: &Context, names: &[String]) {
+    let is_new = |skill: &str| names.iter().any(|name| name.rsplit('/').next() == Some(skill));
+    for (skill, needs) in needs::missing(context, is_new).unwrap_or_default() {
+        context.out.note(&format!("note: {}", needs::describe(&skill, &needs)));
+    }
 }
 
 /// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.

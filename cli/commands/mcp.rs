@@ -1,6 +1,7 @@
 //! `skillhub mcp` serves skills to agents over the Model Context Protocol.
 
 pub mod install;
+mod uninstall;
 
 use std::net::SocketAddr;
 
@@ -22,6 +23,7 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub mcp install --agent claude-code       configure Claude Code to start the server
   skillhub mcp install --agent codex --print     show the configuration, and write nothing
+  skillhub mcp uninstall --agent claude-code     remove the server and its hook again
   skillhub mcp                                   serve over stdin and stdout, for an agent's host
   skillhub mcp --http 127.0.0.1:8756             serve over HTTP, for clients with the token
 
@@ -38,6 +40,8 @@ pub struct McpArgs {
 enum McpCommand {
     /// Add the server to the configuration of an agent
     Install(install::InstallArgs),
+    /// Remove the server and its hook from the configuration of an agent
+    Uninstall(uninstall::UninstallArgs),
 }
 
 /// How to serve.
@@ -77,6 +81,7 @@ pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, C
     }
     match &args.command {
         Some(McpCommand::Install(args)) => install::run(context, global, args),
+        Some(McpCommand::Uninstall(args)) => uninstall::run(context, global, args),
         None => serve(context, global.clone(), &args.serve),
     }
 }

@@ -1,5 +1,7 @@
 //! `skillhub prompt` prints the list of skills for an agent's prompt.
 
+mod host;
+
 use std::path::PathBuf;
 
 use agent::{Catalogue, FORMS, Fit, Form, ListOptions, ListedSkill};
@@ -27,6 +29,7 @@ use crate::{
   skillhub prompt --budget 800 --task \"fill in a PDF form\"
   skillhub prompt --format names                 only names, for an agent that can search
   skillhub prompt --agent codex                  only skills that this agent may see
+  skillhub prompt --host codex                   the list that Codex itself makes of the skills it finds
   skillhub prompt --format deerflow --container-path /mnt/skills")]
 pub struct PromptArgs {
     /// Skill folders, or folders of skills, to list [default: the skills that the agent sees]
@@ -43,6 +46,9 @@ pub struct PromptArgs {
     /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// Print the list in the prompt of this agent's host, within its budget, and report what it cuts
+    #[arg(long, value_name = "ID", conflicts_with_all = ["path", "format", "budget", "task", "agent", "container_path", "evolution"])]
+    host: Option<String>,
     /// Folder of the skills inside the agent's container, for --format deerflow
     #[arg(long, value_name = "PATH")]
     container_path: Option<String>,
@@ -62,6 +68,9 @@ fn formats() -> PossibleValuesParser {
 
 /// Prints the skills that the agent sees, with the absolute paths of their `SKILL.md`.
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
+    if let Some(id) = &args.host {
+        return host::run(context, id);
+    }
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let public = context.public_skills()?;

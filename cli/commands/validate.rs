@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use agent::ListingBudget;
 use clap::Args;
-use library::folder;
+use library::{find_agent, folder};
 use serde::Serialize;
 use skill::{
-    Limits, Problem, Severity, Strictness, counted,
+    Limits, Problem, Severity, SkillPath, Strictness, counted,
+    frontmatter::as_json,
     validate::{Examined, Listing, examine, examine_bundle},
 };
 
@@ -91,7 +93,30 @@ fn look(found: &FoundSkill, strictness: Strictness) -> Result<Examined, CliError
         paths: &survey.paths,
         texts: &texts,
     };
-    Ok(examine(&listing, strictness, &limits))
+    let mut examined = examine(&listing, strictness, &limits);
+    examined.problems.extend(survey.skill_md.as_deref().and_then(|text| shortened(str::from_utf8(text).ok()?)));
+    Ok(examined)
+}
+
+/// Warns about a description that a host shortens in its list of skills, together with the key `when_to_use` that
+/// Claude Code adds to it.
+fn shortened(skill_md: &str) -> Option<Problem> {
+    let fields = as_json(skill_md, &Limits::default()).ok()?;
+    let length = |key: &str| fields.get(key).and_then(|value| value.as_str()).map_or(0, |text| text.chars().count());
+    let chars = length("description") + length("when_to_use");
+    let is_too_long = |budget: &&ListingBudget| budget.description_chars.is_some_and(|most| chars > most);
+    let budget = ListingBudget::all().iter().find(is_too_long)?;
+    let (host, most) = (find_agent(budget.agent)?.name, budget.description_chars.unwrap_or_default());
+    Some(Problem {
+        code: "description_shortened",
+        severity: Severity::Warning,
+        message: format!(
+            "{host} shortens `description` with `when_to_use` to {most} characters in its list of skills, but they \
+             have {chars}; state first when to use the skill"
+        ),
+        path: SkillPath::SKILL_MD.to_owned(),
+        line: None,
+    })
 }
 
 /// Converts the error of an unreadable skill to a problem.

@@ -142,3 +142,57 @@ fn foreign_hook_stays_and_is_reported() {
     let plain = sandbox.run(&["mcp", "install", "--agent", "codex"]).exits(0).text();
     assert!(plain.contains("sessions of Codex are not recorded") && plain.contains("another program"), "{plain}");
 }
+
+/// The server and the hook go, for the project and for the user, and a second run finds nothing.
+#[test]
+fn uninstall_removes_what_install_wrote() {
+    let sandbox = Sandbox::project();
+    for (host, project, user) in FILES {
+        for (flags, file) in [(vec![], sandbox.cwd().join(project)), (vec!["--global"], sandbox.home().join(user))] {
+            let of = |verb: &'static str| [flags.as_slice(), &["mcp", verb, "--agent", host]].concat();
+            sandbox.done(&of("install"));
+            let shown = sandbox.done(&[of("uninstall").as_slice(), &["--print"]].concat());
+            assert_eq!((&shown["status"], file.exists()), (&json!("dry_run"), true), "{shown:#}");
+            assert_eq!(sandbox.done(&of("uninstall"))["status"], "removed", "{host}");
+            assert!(!file.exists(), "{host}: nothing but skillhub was in {}", file.display());
+            assert_eq!(sandbox.done(&of("uninstall"))["status"], "unchanged", "{host}");
+        }
+    }
+    let left = [".claude/settings.json", ".config/opencode/plugins/skillhub.js"].map(|file| sandbox.home().join(file));
+    assert!(left.iter().all(|file| !file.exists()) && !sandbox.cwd().join(".claude/settings.local.json").exists());
+    sandbox.done(&["--global", "mcp", "install", "--agent", "cursor"]);
+    let elsewhere = sandbox.run(&["mcp", "uninstall", "--agent", "cursor"]).exits(0).text();
+    assert!(elsewhere.contains("skillhub --global mcp uninstall --agent cursor"), "{elsewhere}");
+}
+
+/// Everything of others stays byte for byte, and so does a server of that name that is not ours.
+#[test]
+fn uninstall_keeps_everything_else() {
+    let sandbox = Sandbox::project();
+    for (host, file, before) in [
+        (
+            "claude-code",
+            ".mcp.json",
+            "{\n  \"mcpServers\": {\n    \"docs\": {\"url\": \"https://x\"}\n  },\n  \"n\": 1.50\n}\n",
+        ),
+        ("codex", ".codex/config.toml", "# mine\nmodel = \"x\" # kept\n\n[mcp_servers.docs]\nurl = \"https://x\"\n"),
+        ("opencode", "opencode.jsonc", "{\n\t// ours\n\t\"mcp\": {\n\t\t\"docs\": {}, // keep\n\t},\n}\n"),
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"skillhub\": {\"url\": \"https://x\"}}}"),
+        ("gemini-cli", ".gemini/settings.json", "{\"mcpServers\": {\"skillhub\": "),
+    ] {
+        let file = sandbox.cwd().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, before).unwrap();
+        let is_ours = ["claude-code", "codex", "opencode"].contains(&host);
+        if is_ours {
+            sandbox.done(&["mcp", "install", "--agent", host]);
+            assert_ne!(fs::read_to_string(&file).unwrap(), before);
+        }
+        let answer = sandbox.ask(&["mcp", "uninstall", "--agent", host]);
+        match host {
+            "gemini-cli" => assert_eq!(answer.exits(3).json()["error"]["code"], "invalid_config"),
+            _ => assert_eq!(answer.exits(0).json()["status"], if is_ours { "removed" } else { "unchanged" }),
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), before, "{host}");
+    }
+}

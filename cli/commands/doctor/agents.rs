@@ -12,6 +12,7 @@ use super::Findings;
 use crate::{
     context::Context,
     exit::{CliError, failed},
+    needs,
 };
 
 /// Checks the folders that hosts read. An agent that lacks skills is reported with the command that links them.
@@ -34,7 +35,23 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
     for one in &agents.lacking {
         findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
     }
+    for (agent, warning) in context.listing_warnings()? {
+        findings.note("agents", "descriptions_not_listed", agent, warning);
+    }
     findings.close("agents", context.library_path(), "all agents read the content that skillhub manages");
+    Ok(())
+}
+
+/// Reports the skills that need programs, MCP servers or variables that this machine does not have.
+pub fn check_needs(context: &Context, findings: &mut Findings) -> Result<(), CliError> {
+    for (skill, needs) in needs::missing(context, |_| true)? {
+        findings.note("needs", "needs_missing", &skill, needs::describe(&skill, &needs));
+    }
+    findings.close(
+        "needs",
+        context.library_path(),
+        "this machine has all programs, servers and variables that skills name",
+    );
     Ok(())
 }
 

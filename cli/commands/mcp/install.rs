@@ -82,7 +82,8 @@ pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, 
     Ok(Planned { target, before, after })
 }
 
-fn user_files(context: &Context, host: &Host) -> Vec<PathBuf> {
+/// Returns the candidate configuration files of the user.
+pub fn user_files(context: &Context, host: &Host) -> Vec<PathBuf> {
     host.user_files(&context.user_home, folder_in_environment)
 }
 
@@ -99,24 +100,38 @@ pub fn plan_hook(
     flags: &[String],
     connection: Option<&Planned>,
 ) -> Result<Option<Planned>, CliError> {
-    let file = match root {
-        Some(root) => host.project_hook_file(root),
-        None => host.user_hook_file(&context.user_home, folder_in_environment),
-    };
-    let Some(file) = file.filter(|_| context.settings().is_ok_and(|settings| settings.use_log)) else {
+    let Some(file) =
+        hook_file(context, host, root).filter(|_| context.settings().is_ok_and(|settings| settings.use_log))
+    else {
         return Ok(None);
     };
     let target = real_place(&file, root)?;
     let program: Vec<String> = std::iter::once(program_on_path()).chain(flags.iter().cloned()).collect();
     let before = match connection.filter(|planned| planned.target == target) {
         Some(planned) => Some(planned.after.clone()),
-        None => match text_at(&target, CONFIG_BYTES) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            text => Some(text.map_err(io_at(&target))?),
-        },
+        None => current_text(&target)?,
     };
     let after = host.with_hook(&file, before.as_deref().unwrap_or_default(), &program).map_err(failed)?;
     Ok(Some(Planned { target, before, after }))
+}
+
+/// Returns the file of a host's hook, in the project or the user's home. `None` if the host has no hooks there.
+pub fn hook_file(context: &Context, host: &Host, root: Option<&Path>) -> Option<PathBuf> {
+    match root {
+        Some(root) => host.project_hook_file(root),
+        None => host.user_hook_file(&context.user_home, folder_in_environment),
+    }
+}
+
+/// Returns the text of a configuration file, `None` if it does not exist.
+///
+/// # Errors
+/// The file cannot be read, is too large or is not UTF-8.
+pub fn current_text(file: &Path) -> Result<Option<String>, CliError> {
+    match text_at(file, CONFIG_BYTES) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        text => text.map(Some).map_err(io_at(file)),
+    }
 }
 
 fn folder_in_environment(name: &str) -> Option<PathBuf> {
@@ -141,9 +156,11 @@ fn arguments(host: &Host) -> Vec<String> {
     args
 }
 
-/// Writes the entry, or prints it with `--print`.
-pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
-    let host = Host::find(&args.agent).map_err(failed)?;
+/// Returns the root of the project that the flags select, `None` for the user, and the host's candidate files there.
+///
+/// # Errors
+/// `--project` outside of a project, or a host without configuration in projects.
+pub fn files_of(context: &Context, global: &Global, host: &Host) -> Result<(Option<PathBuf>, Vec<PathBuf>), CliError> {
     let root = context.project_root().filter(|_| !global.global);
     let files = match &root {
         Some(root) => host.project_files(root).map_err(failed)?,
@@ -153,6 +170,13 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         }
         None => user_files(context, host),
     };
+    Ok((root, files))
+}
+
+/// Writes the entry, or prints it with `--print`.
+pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+    let host = Host::find(&args.agent).map_err(failed)?;
+    let (root, files) = files_of(context, global, host)?;
     let file = files
         .iter()
         .find(|file| file.exists())
@@ -291,7 +315,10 @@ fn library_flags(context: &Context, global: &Global) -> Vec<String> {
 
 /// Resolves the links of a configuration file, which people may use to share settings. Links in a project may come with
 /// a clone, so they must not lead out of it.
-fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> {
+///
+/// # Errors
+/// A link leads out of the project, or cannot be resolved.
+pub fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> {
     let there = file.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(file);
     let real = there.canonicalize().map_err(io_at(there))?;
     let root = project.and_then(|root| root.canonicalize().ok());

@@ -18,6 +18,7 @@ mod error;
 mod fit;
 mod host;
 mod listed_skill;
+mod listing;
 mod permission;
 mod prompt;
 mod read;
@@ -40,6 +41,7 @@ pub use error::{AgentError, ask_hint};
 pub use fit::{Fit, Fitted};
 pub use host::{Host, HostEnvironment};
 pub use listed_skill::ListedSkill;
+pub use listing::{BudgetUnit, HostListing, ListedAs, ListingBudget, ListingEntry};
 pub use permission::{Permission, PermissionDecision, Permissions, Subject, matches};
 pub use prompt::{FORMS, Form, ListOptions, evolution_advice, prompt};
 pub use read::{

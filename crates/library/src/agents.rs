@@ -8,8 +8,8 @@ use std::{
 /// Agents as tab-separated values, kept as data because they change often.
 ///
 /// The columns are: id, name, skills folder in a project, skills folder of the user, `no` for a host that does not
-/// follow links, and the other folders that the host reads. Those are separated by spaces; `~/` marks a folder of the
-/// user.
+/// follow links, the other folders that the host reads, and the page of the host's own documentation with which the row
+/// was compared. The other folders are separated by spaces; `~/` marks a folder of the user.
 const TABLE: &str = include_str!("../data/agents.tsv");
 
 /// One row of the table.
@@ -105,6 +105,24 @@ mod tests {
                 agent.home_variable.is_none_or(|v| v.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')),
                 "{agent:?}"
             );
+        }
+    }
+
+    /// A host that reads the library directly needs no links.
+    #[test]
+    fn checked_rows_name_their_source() {
+        let sources: Vec<(&str, &str)> =
+            TABLE.lines().skip(1).filter_map(|row| Some((row.split('\t').next()?, row.split('\t').nth(6)?))).collect();
+        assert!(
+            sources.len() >= 7 && sources.iter().all(|(_, page)| page.contains('/') && !page.contains(' ')),
+            "{sources:?}"
+        );
+        for id in ["augment", "rovodev", "goose", "github-copilot", "opencode"] {
+            let agent = find_agent(id).unwrap();
+            assert!(sources.iter().any(|(known, _)| *known == id), "{id}");
+            assert!(agent.project_folders(Path::new("/p")).any(|folder| folder.ends_with(".agents/skills")), "{id}");
+            let home = Path::new("/home/ann");
+            assert!(agent.user_folders(home, |_| None).any(|folder| folder == home.join(".agents/skills")), "{id}");
         }
     }
 

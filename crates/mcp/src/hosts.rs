@@ -288,31 +288,71 @@ impl Host {
     /// # Errors
     /// [`HostError::Left`]
     pub fn removed(&self, file: &Path, text: &str) -> Result<String, HostError> {
-        let nothing = ServerEntry { command: String::new(), args: Vec::new() };
         let made = match self.form {
             Form::Codex => toml::remove(text, SERVER),
-            _ => json::remove(text, &[self.fields(&nothing).0], SERVER),
+            _ => json::remove(text, &[self.container()], SERVER),
         };
         made.map_err(|why| HostError::Left { file: file.display().to_string(), why, entry: "the server `skillhub`" })
     }
 
-    fn in_json(&self, text: &str, entry: &ServerEntry) -> Result<String, String> {
-        let (container, fields) = self.fields(entry);
-        json::set(text, &[container, SERVER], &fields)
+    /// Removes the entry as [`Self::removed`] does, but keeps a server of the same name that somebody else defined.
+    ///
+    /// # Errors
+    /// [`HostError::Left`]
+    pub fn uninstalled(&self, file: &Path, text: &str) -> Result<String, HostError> {
+        let removed = self.removed(file, text)?;
+        Ok(if self.starts_skillhub(text) { removed } else { text.to_owned() })
     }
 
-    /// Returns the key of the object that holds all servers, and the fields of the skillhub entry.
-    fn fields(&self, entry: &ServerEntry) -> (&'static str, Vec<(&'static str, Value)>) {
+    /// Returns whether the text of a configuration file has a server named `skillhub` that runs `mcp`.
+    #[must_use]
+    pub fn starts_skillhub(&self, text: &str) -> bool {
+        let words = match self.form {
+            Form::Codex => toml::words(text, SERVER),
+            _ => json::words(text, &[self.container(), SERVER]),
+        };
+        words.iter().any(|word| word == "mcp")
+    }
+
+    /// Returns the names of all servers in the text of a configuration file, none if it cannot be read.
+    #[must_use]
+    pub fn servers(&self, text: &str) -> Vec<String> {
+        match self.form {
+            Form::Codex => toml::names(text),
+            _ => json::names(text, self.container()),
+        }
+    }
+
+    /// Returns whether the text of a configuration file holds nothing, or only an empty list of servers.
+    #[must_use]
+    pub fn is_bare(&self, text: &str) -> bool {
+        let plain: String = text.split_whitespace().collect();
+        plain.is_empty() || plain == "{}" || plain == format!("{{\"{}\":{{}}}}", self.container())
+    }
+
+    fn in_json(&self, text: &str, entry: &ServerEntry) -> Result<String, String> {
+        json::set(text, &[self.container(), SERVER], &self.fields(entry))
+    }
+
+    /// Returns the key of the object that holds all servers.
+    fn container(&self) -> &'static str {
+        match self.form {
+            Form::McpServers | Form::McpServersTyped | Form::Codex => "mcpServers",
+            Form::Servers => "servers",
+            Form::OpenCode => "mcp",
+        }
+    }
+
+    /// Returns the fields of the skillhub entry.
+    fn fields(&self, entry: &ServerEntry) -> Vec<(&'static str, Value)> {
         let ServerEntry { command, args } = entry;
         let started = vec![("command", json!(command)), ("args", json!(args))];
-        let typed = || [vec![("type", json!("stdio"))], started.clone()].concat();
         match self.form {
-            Form::McpServers | Form::Codex => ("mcpServers", started),
-            Form::McpServersTyped => ("mcpServers", typed()),
-            Form::Servers => ("servers", typed()),
+            Form::McpServers | Form::Codex => started,
+            Form::McpServersTyped | Form::Servers => [vec![("type", json!("stdio"))], started].concat(),
             Form::OpenCode => {
                 let words: Vec<&String> = std::iter::once(command).chain(args).collect();
-                ("mcp", vec![("type", json!("local")), ("command", json!(words)), ("enabled", json!(true))])
+                vec![("type", json!("local")), ("command", json!(words)), ("enabled", json!(true))]
             }
         }
     }

@@ -10,6 +10,7 @@ mod decide;
 mod enable;
 mod inbox;
 mod install;
+mod listing;
 pub mod next_step;
 mod notify;
 mod record;

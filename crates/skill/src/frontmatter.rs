@@ -7,12 +7,14 @@
 mod cost;
 mod fields;
 mod lenient;
+mod needs;
 
 use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
 pub use fields::{FaultKind, FieldFault, Frontmatter, split_tools};
+pub use needs::Needs;
 
 use crate::Limits;
 

@@ -33,7 +33,7 @@ pub use bundle::{Bundle, BundleError, File, check_collisions};
 pub use count::counted;
 pub use digest::{Digest, DigestError, hex};
 pub use edit::Edit;
-pub use frontmatter::Frontmatter;
+pub use frontmatter::{Frontmatter, Needs};
 pub use json::objects_and_commas;
 pub use limits::Limits;
 pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, SkillName};

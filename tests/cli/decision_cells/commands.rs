@@ -90,6 +90,7 @@ pub const OTHERS: [&[&str]; 47] = [
     &["key", "retire", "acme", "SHA256:none"],
     &["evolve", "conformance", "--with", "true"],
     &["mcp", "install", "--agent", "claude-code", "--print"],
+    &["mcp", "uninstall", "--agent", "claude-code", "--print"],
     &["serve", "--addr", "nowhere"],
     &["serve", "admin-token", "--data", "served"],
     &["serve", "mirror", "acme/none", "--data", "served"],

@@ -112,6 +112,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("disable", Act::Disables, &["name"]),
     skills("mcp", Act::Nothing, &[]),
     skills("mcp install", Act::Nothing, &[]),
+    skills("mcp uninstall", Act::Nothing, &[]),
     skills("serve", Act::Nothing, &[]),
     skills("serve admin-token", Act::Nothing, &[]),
     skills("serve mirror", Act::Nothing, &[]),

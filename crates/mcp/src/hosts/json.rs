@@ -54,6 +54,29 @@ pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
     checked(written, path, &[name], &keys, &before.with(vec![None]))
 }
 
+/// Returns the words of `command` and `args` in the object at `path`, none if the text cannot be read.
+pub fn words(text: &str, path: &[&str]) -> Vec<String> {
+    let document = read(text);
+    let entry = path.iter().fold(&document, |object, key| &object[*key]);
+    let texts = |value: &Value| match value {
+        Value::String(word) => vec![word.clone()],
+        list => list.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+    };
+    [texts(&entry["command"]), texts(&entry["args"])].concat()
+}
+
+/// Returns the keys of the object `container`, none if the text cannot be read.
+pub fn names(text: &str, container: &str) -> Vec<String> {
+    let document = read(text);
+    document[container].as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// Parses JSON with comments and trailing commas. A text that cannot be read is `null`.
+fn read(text: &str) -> Value {
+    let tolerant = || serde_json::from_str(&without_comments(text)?).ok();
+    serde_json::from_str(text).ok().or_else(tolerant).unwrap_or_default()
+}
+
 /// Verifies that an edited text has the intended outline. A borrowed text was not edited and passes.
 fn checked(
     written: Cow<'_, str>,

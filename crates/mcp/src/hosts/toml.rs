@@ -36,6 +36,20 @@ pub fn remove(text: &str, name: &str) -> Result<String, String> {
     }
 }
 
+/// Returns the arguments of the server `name`, none if the text cannot be read.
+pub fn words(text: &str, name: &str) -> Vec<String> {
+    let Ok(document) = parse(text) else { return Vec::new() };
+    let args = document.get(SERVERS).and_then(|servers| servers.get(name)?.get("args")?.as_array());
+    args.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// Returns the names of all servers, none if the text cannot be read.
+pub fn names(text: &str) -> Vec<String> {
+    let document = parse(text).unwrap_or_default();
+    let servers = document.get(SERVERS).and_then(Item::as_table_like);
+    servers.map(|servers| servers.iter().map(|(name, _)| name.to_owned()).collect()).unwrap_or_default()
+}
+
 /// Key of the program that a host runs after each turn.
 const NOTIFY: &str = "notify";
 

@@ -38,7 +38,7 @@ pub struct Frontmatter {
     /// Line, from 1, of the first value that had to be quoted to make the block valid YAML.
     pub quoted_line: Option<usize>,
     top_level_version: Option<String>,
-    map: Mapping,
+    pub(super) map: Mapping,
 }
 
 /// Field whose value has the wrong type.
@@ -285,7 +285,7 @@ fn key_text(key: &Value) -> String {
 }
 
 /// Returns the items of a list of text, or of a text with commas.
-fn texts(value: &Value) -> Option<Vec<String>> {
+pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(split_commas(text)),
         Value::Sequence(items) => items.iter().map(scalar_text).collect(),
