@@ -121,7 +121,7 @@ impl Index {
     ) -> Result<(), FlagError> {
         let (word, notice) =
             (if reason.is_some() { "hold" } else { "release" }, reason.map(|reason| notice(reason, stamp)));
-        self.store.update(|base| {
+        self.update(|base| {
             let mut files: BTreeMap<String, Lines> = BTreeMap::new();
             let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));
             for (name, version) in releases {
@@ -145,7 +145,7 @@ impl Index {
             for (path, lines) in files {
                 let bytes = lines.to_bytes();
                 if base.read(&path)?.as_deref() != Some(&bytes) {
-                    edits.push(TreeEdit::Put(path, self.store.write_blob(&bytes)?));
+                    edits.push(TreeEdit::Put(path, bytes));
                 }
             }
             if edits.is_empty() {
@@ -208,20 +208,15 @@ impl Index {
     ) -> Result<Entry, FlagError> {
         let missing = || FlagError::NotFound { name: name.clone(), version: version.clone() };
         let path = shard::skill_file(name).ok_or_else(missing)?;
-        self.store.update(|base| {
+        self.update(|base| {
             let lines = read_lines(base, &path)?;
             let entry = lines.find(version).ok_or_else(missing)?;
             let (Some(changed), removal) = change(base, entry)? else { return Ok(PlanOutcome::Done(entry.clone())) };
-            let mut edits = vec![self.rewritten(&path, lines, &changed)?];
+            let mut edits = vec![rewritten(&path, lines, &changed)];
             edits.extend(removal);
             let message = format!("{word} {name} {version}\n");
             Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, changed))
         })
-    }
-
-    fn rewritten(&self, path: &str, mut lines: Lines, changed: &Entry) -> Result<TreeEdit, FlagError> {
-        lines.replace(changed.clone());
-        Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(&lines.to_bytes())?))
     }
 
     /// Returns the edit that removes a release's archive; `None` if it is missing or another release shares it.
@@ -232,6 +227,11 @@ impl Index {
         }
         Ok(Some(TreeEdit::Remove(path)))
     }
+}
+
+fn rewritten(path: &str, mut lines: Lines, changed: &Entry) -> TreeEdit {
+    lines.replace(changed.clone());
+    TreeEdit::Put(path.to_owned(), lines.to_bytes())
 }
 
 fn notice(reason: &str, stamp: &Stamp) -> Notice {

@@ -41,7 +41,7 @@ impl Index {
         accepts_rewrite: bool,
         stamp: &Stamp,
     ) -> Result<(), MirrorError> {
-        self.store.update(|base| {
+        self.update(|base| {
             let mut edits = Vec::new();
             for (path, bytes) in files {
                 let old = base.read(path)?;
@@ -52,7 +52,7 @@ impl Index {
                     return Err(MirrorError::WentBack(path.clone()));
                 }
                 edits.push(match bytes {
-                    Some(bytes) => TreeEdit::Put(path.clone(), self.store.write_blob(bytes)?),
+                    Some(bytes) => TreeEdit::Put(path.clone(), bytes.clone()),
                     None => TreeEdit::Remove(path.clone()),
                 });
             }

@@ -347,11 +347,11 @@ impl Index {
     pub fn change_key(&self, owner: &Owner, change: &KeyChange, stamp: &Stamp) -> Result<OwnerFile, KeyChangeError> {
         let path = shard::owner_file(owner);
         let at = stamp.to_the_second().at;
-        self.store.update(|base| {
+        self.update(|base| {
             let damaged = |reason| KeyChangeError::OwnerFile { path: path.clone(), reason };
             let mut file = read(base, owner)?.map_err(damaged)?;
             let Some(message) = file.change(owner, change, at)? else { return Ok(PlanOutcome::Done(file)) };
-            let edits = vec![TreeEdit::Put(path.clone(), self.store.write_blob(file.to_text().as_bytes())?)];
+            let edits = vec![TreeEdit::Put(path.clone(), file.to_text().into_bytes())];
             Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, file))
         })
     }

@@ -1,43 +1,61 @@
-//! [`Index::pack`]: the objects that publishing leaves, a file each, become packs.
+//! [`Index::pack`]: the small packs that changes leave, and objects with a file each, become larger packs.
 //!
 //! Every object stays, reachable or not. A file is removed only when a synced pack has its object, so that publishers and
 //! readers in other processes go on: who misses an object looks for new packs.
 
-use std::{collections::HashSet, io, path::Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::TryLockError,
+    io,
+    path::Path,
+};
 
 use cap_std::{ambient_authority, fs::Dir};
 use git2::{ObjectType, Odb, Oid, PackBuilder, Repository};
 
-use crate::{Index, StoreError};
+use crate::{
+    Index, StoreError,
+    store::{PlanOutcome, Snapshot},
+};
 
 const PACKS: &str = "objects/pack";
+/// File whose lock has the process that packs.
+const LOCK: &str = "pack.lock";
+/// Packs at which a change packs before it returns. A server, which packs in the background, has fewer.
+const MOST_PACKS: usize = 200;
+/// Packs count as equally large when their numbers of objects are within this factor. A release leaves ten objects.
+const ALIKE: u64 = 64;
 /// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
 const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
-/// Bytes of the index of a pack that may be replaced: that of 100,000 objects.
-const LARGEST_INDEX: u64 = 2_800_000;
+/// Objects of a pack that may be replaced.
+const MOST_OBJECTS: u64 = 100_000;
 /// Folders into which paths of an index go, with room for later formats. Objects further down are packed without a name.
 const DEEPEST: usize = 8;
 /// Bytes of an object's id.
 const ID_BYTES: usize = 20;
 const INDEX_MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
 const FANOUT_BYTES: usize = 256 * 4;
+/// Bytes of a pack's index without objects: magic, fanout and two checksums.
+const EMPTY_INDEX: u64 = 8 + 1024 + 40;
+/// Bytes of an object in such an index: id, checksum and offset.
+const INDEXED_BYTES: u64 = 28;
 
 /// Limits above which an index is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackBounds {
-    /// Objects with a file of their own; a release leaves ten.
+    /// Objects with a file of their own. Pushes leave them.
     pub loose_objects: usize,
     /// Bytes of these files.
     pub loose_bytes: u64,
-    /// Small packs; with more they become one.
+    /// Packs of about the same number of objects; with more they become one.
     pub small_packs: usize,
 }
 
 impl Default for PackBounds {
     fn default() -> Self {
-        Self { loose_objects: 20_000, loose_bytes: 256 << 20, small_packs: 8 }
+        Self { loose_objects: 20_000, loose_bytes: 256 << 20, small_packs: 16 }
     }
 }
 
@@ -51,8 +69,22 @@ pub struct Packed {
 }
 
 impl Index {
-    /// Packs the loose objects once they are past the bounds, and small packs with them once they are many. Publishers and
-    /// readers need not wait. It ends early, with everything as it was, when `go_on` says no.
+    /// Changes the index as [`Store::update`](crate::store::Store::update) does. Packs it afterwards, if nobody did for long.
+    pub(crate) fn update<T, E: From<StoreError>>(
+        &self,
+        plan: impl FnMut(&Snapshot<'_>) -> Result<PlanOutcome<T>, E>,
+    ) -> Result<T, E> {
+        let done = self.store.update(plan)?;
+        let packs = || GitDir::open(self.store.repo().path()).and_then(|folder| folder.packs());
+        if self.store.is_writable() && packs().is_ok_and(|packs| packs.len() > MOST_PACKS) {
+            // The change is done, so an error is left to the next one.
+            let _packed = self.pack(&PackBounds::default(), || true);
+        }
+        Ok(done)
+    }
+
+    /// Packs the loose objects once they are past the bounds, and small packs once many are alike. Publishers and readers
+    /// need not wait. It ends early, with everything as it was, when `go_on` says no or another process packs.
     ///
     /// # Errors
     /// [`StoreError`] when git or the disk fails; nothing is lost then.
@@ -60,22 +92,23 @@ impl Index {
         self.store.check_writable()?;
         let repo = self.store.repo();
         let folder = GitDir::open(repo.path())?;
-        let (loose, bytes) = folder.loose()?;
+        let Some(_lock) = folder.lock()? else { return Ok(Packed::default()) };
+        let (mut loose, bytes) = folder.loose()?;
         if loose.len() <= bounds.loose_objects && bytes <= bounds.loose_bytes {
+            loose.clear();
+        }
+        let mut objects: HashSet<Oid> = loose.iter().copied().collect();
+        let mut replaced = folder.crowded(bounds.small_packs)?;
+        replaced.retain(|name| folder.objects_of(name).map(|found| objects.extend(found)).is_some());
+        if objects.is_empty() {
             return Ok(Packed::default());
         }
-        let mut replaced = folder.small_packs()?;
-        if replaced.len() <= bounds.small_packs {
-            replaced.clear();
-        }
-        let packed = replaced.iter().flat_map(|pack| &pack.objects);
-        let objects: HashSet<Oid> = loose.iter().chain(packed).copied().collect();
-        let mut pack = Naming::new(repo, objects.clone())?.into_pack(self.store.snapshot()?.commit.id())?;
+        let mut pack = Naming::new(repo, objects.clone())?.into_pack()?;
         pack.set_progress_callback(|_, _, _| go_on())?;
         let Some(name) = folder.write(&mut pack, &objects, &go_on)? else { return Ok(Packed::default()) };
         folder.place(&name)?;
         folder.remove_loose(&loose)?;
-        folder.forget_packs(replaced.iter().map(|pack| pack.name.as_str()).filter(|old| *old != name))?;
+        folder.forget_packs(replaced.iter().map(String::as_str).filter(|old| *old != name))?;
         Ok(Packed { objects: loose.len(), packs: replaced.len() })
     }
 }
@@ -92,14 +125,13 @@ impl<'repo> Naming<'repo> {
         Ok(Self { repo, pack: repo.packbuilder()?, left: objects })
     }
 
-    /// All objects: those of the commits that lead to `head` by their paths, the others without a name.
-    fn into_pack(mut self, head: Oid) -> Result<PackBuilder<'repo>, git2::Error> {
-        let mut next = vec![head];
-        while let Some(id) = next.pop() {
-            if self.insert(id, None)? {
-                let commit = self.repo.find_commit(id)?;
-                self.insert_tree("", commit.tree_id(), 0)?;
-                next.extend(commit.parent_ids());
+    /// All objects: those of commits by their paths, the others without a name.
+    fn into_pack(mut self) -> Result<PackBuilder<'repo>, git2::Error> {
+        let odb = self.repo.odb()?;
+        for id in self.left.clone() {
+            if odb.read_header(id)?.1 == ObjectType::Commit {
+                self.insert(id, None)?;
+                self.insert_tree("", self.repo.find_commit(id)?.tree_id(), 0)?;
             }
         }
         for id in std::mem::take(&mut self.left) {
@@ -135,12 +167,6 @@ impl<'repo> Naming<'repo> {
     }
 }
 
-/// A pack that may be replaced.
-struct SmallPack {
-    name: String,
-    objects: Vec<Oid>,
-}
-
 /// The folder of a bare repository.
 struct GitDir<'a> {
     dir: Dir,
@@ -169,24 +195,49 @@ impl<'a> GitDir<'a> {
         Ok((found, bytes))
     }
 
-    /// The packs of few objects that nobody asked git to keep.
-    fn small_packs(&self) -> io::Result<Vec<SmallPack>> {
+    /// Locks the folder for packing; `None` while another process packs. The lock ends with the file or the process.
+    fn lock(&self) -> io::Result<Option<std::fs::File>> {
+        let file = self.dir.create(LOCK)?.into_std();
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The names of all packs.
+    fn packs(&self) -> io::Result<Vec<String>> {
+        let files = self.dir.open_dir(PACKS)?.entries()?.map(|entry| Ok(entry?.file_name()));
+        let names = files.collect::<io::Result<Vec<_>>>()?;
+        Ok(names.iter().filter_map(|file| Some(file.to_str()?.strip_suffix(".pack")?.to_owned())).collect())
+    }
+
+    /// The packs of about the same number of objects that are more than a number, without those that somebody asked git
+    /// to keep.
+    fn crowded(&self, most: usize) -> io::Result<Vec<String>> {
         let folder = self.dir.open_dir(PACKS)?;
-        let mut packs = Vec::new();
-        for entry in folder.entries()? {
-            let file = entry?.file_name();
-            let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".pack")) else { continue };
+        let mut alike: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        for name in self.packs()? {
             let has = |part: &str| folder.exists(format!("{name}.{part}"));
             if !has("idx") || has("keep") || has("promisor") {
                 continue;
             }
-            let index = format!("{name}.idx");
-            if folder.metadata(&index)?.len() <= LARGEST_INDEX {
-                let objects = objects_of(&folder.read(&index)?);
-                packs.extend(objects.map(|objects| SmallPack { name: name.to_owned(), objects }));
+            let bytes = folder.metadata(format!("{name}.idx"))?.len();
+            let objects = bytes.saturating_sub(EMPTY_INDEX) / INDEXED_BYTES;
+            if objects <= MOST_OBJECTS {
+                alike.entry(objects.max(1).ilog(ALIKE)).or_default().push(name);
             }
         }
-        Ok(packs)
+        Ok(alike.into_values().filter(|packs| packs.len() > most).flatten().collect())
+    }
+
+    /// The objects of a pack; `None` when its index has another format or cannot be read.
+    fn objects_of(&self, pack: &str) -> Option<Vec<Oid>> {
+        let index = self.dir.read(format!("{PACKS}/{pack}.idx")).ok()?;
+        let (fanout, rest) = index.strip_prefix(INDEX_MAGIC)?.split_at_checked(FANOUT_BYTES)?;
+        let count = u32::from_be_bytes(*fanout.last_chunk()?) as usize;
+        let ids = rest.get(..count.checked_mul(ID_BYTES)?)?;
+        ids.as_chunks::<ID_BYTES>().0.iter().map(|id| Oid::from_bytes(id).ok()).collect()
     }
 
     /// Writes a pack beside the others and looks whether it has all objects; gives its name. `None` when it was to end.
@@ -247,12 +298,4 @@ fn remove(folder: &Dir, file: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-/// The objects that the index of a pack names; `None` for one of another format.
-fn objects_of(index: &[u8]) -> Option<Vec<Oid>> {
-    let (fanout, rest) = index.strip_prefix(INDEX_MAGIC)?.split_at_checked(FANOUT_BYTES)?;
-    let count = u32::from_be_bytes(*fanout.last_chunk()?) as usize;
-    let ids = rest.get(..count.checked_mul(ID_BYTES)?)?;
-    ids.as_chunks::<ID_BYTES>().0.iter().map(|id| Oid::from_bytes(id).ok()).collect()
 }

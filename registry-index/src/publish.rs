@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use git2::{ObjectType, Oid};
 use jiff::Timestamp;
 use scan::{Cleared, Verdict};
 use semver::Version;
@@ -326,19 +327,15 @@ impl Index {
             ArchiveLocation::Url(url) => return Err(AppendError::Elsewhere(url)),
         };
         let owner_path = shard::owner_file(&release.name.owner);
-        let blob = self.store.write_blob(new.archive)?;
-        self.store.update(|base| {
+        self.update(|base| {
             let (lines, owner_file) =
                 match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
                     Planned::Unchanged(existing) => return Ok(PlanOutcome::Done(Appended::Unchanged(*existing))),
                     Planned::Append { lines, owner_file } => (lines, owner_file),
                 };
-            let put = |path: &str, bytes: &[u8]| -> Result<_, StoreError> {
-                Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(bytes)?))
-            };
-            let mut edits = vec![put(&new.path, &lines)?];
-            edits.extend(owner_file.map(|text| put(&owner_path, text.as_bytes())).transpose()?);
-            edits.extend(bundle_edit(base, &place, blob)?);
+            let mut edits = vec![TreeEdit::Put(new.path.clone(), lines)];
+            edits.extend(owner_file.map(|text| TreeEdit::Put(owner_path.clone(), text.into_bytes())));
+            edits.extend(bundle_edit(base, &place, new.archive)?);
             let change = Change { edits, message: message_of(release), stamp: release.stamp.clone() };
             Ok(PlanOutcome::Commit(change, Appended::Published(entry.clone())))
         })
@@ -380,10 +377,10 @@ fn key_of(release: &NewRelease, cleared: &Cleared) -> Result<Option<PublicKey>, 
 }
 
 /// Builds the edit that adds the archive; `None` if another release already added it.
-fn bundle_edit(base: &Snapshot<'_>, place: &str, blob: git2::Oid) -> Result<Option<TreeEdit>, AppendError> {
+fn bundle_edit(base: &Snapshot<'_>, place: &str, archive: &[u8]) -> Result<Option<TreeEdit>, AppendError> {
     match base.blob_id(place)? {
-        None => Ok(Some(TreeEdit::Put(place.to_owned(), blob))),
-        Some(found) if found == blob => Ok(None),
+        None => Ok(Some(TreeEdit::Put(place.to_owned(), archive.to_vec()))),
+        Some(found) if found == Oid::hash_object(ObjectType::Blob, archive)? => Ok(None),
         Some(_) => Err(AppendError::Damaged { path: place.to_owned() }),
     }
 }

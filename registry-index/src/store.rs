@@ -2,6 +2,9 @@
 //!
 //! The repository is opened by its exact folder: without searching parent folders, environment variables or hooks. All
 //! reads use the tree of one commit ([`Snapshot`]), so that a reader never sees a partial change.
+//!
+//! The objects of a change are written as one pack. It is synced before the branch moves to the new commit, so that no crash
+//! leaves a commit without its objects. A pack without an index, or an index without a pack, does not count.
 
 use std::{
     cell::Cell,
@@ -21,6 +24,8 @@ use crate::Stamp;
 
 const BRANCH: &str = "main";
 const REFERENCE: &str = "refs/heads/main";
+/// Priority of the objects in memory: libgit2 asks them before the files, and writes to them.
+const BEFORE_FILES: i32 = 1000;
 /// Maximum number of attempts of a writer; with the delays about five seconds.
 const ATTEMPTS: u32 = 200;
 const LONGEST_PAUSE_MS: u64 = 40;
@@ -83,7 +88,7 @@ pub(crate) struct Snapshot<'a> {
 /// A change of one path.
 pub(crate) enum TreeEdit {
     /// Adds or replaces a file.
-    Put(String, Oid),
+    Put(String, Vec<u8>),
     /// Removes a file.
     Remove(String),
 }
@@ -158,7 +163,7 @@ impl Store {
         let mut builder = self.repo.treebuilder(None)?;
         builder.insert(path, self.repo.blob(bytes)?, FileMode::Blob.into())?;
         let tree = self.repo.find_tree(builder.write()?)?;
-        let commit = self.write_commit(&tree, &[], "create the index", stamp)?;
+        let commit = write_commit(&self.repo, &tree, &[], "create the index", stamp)?;
         match self.repo.reference(REFERENCE, commit, false, "create the index") {
             Err(error) if error.code() != ErrorCode::Exists => Err(error.into()),
             _ => Ok(()),
@@ -193,11 +198,6 @@ impl Store {
         Ok(Snapshot { repo: &self.repo, commit, tree })
     }
 
-    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid, StoreError> {
-        self.check_writable()?;
-        Ok(self.repo.blob(bytes)?)
-    }
-
     /// Runs `plan` on the newest snapshot and commits the result by compare-and-swap. If the branch has moved, plans
     /// again.
     pub fn update<T, E: From<StoreError>>(
@@ -223,23 +223,60 @@ impl Store {
 
     /// Returns `false` if the branch has moved or is locked.
     fn try_commit(&self, base: &Snapshot<'_>, change: &Change) -> Result<bool, StoreError> {
-        let tree = self.repo.find_tree(base.edited(&change.edits)?)?;
-        let commit = self.write_commit(&tree, &[&base.commit], &change.message, &change.stamp)?;
         if let Some(pinned) = &self.pinned {
-            pinned.draft.set(Some(commit));
+            pinned.draft.set(Some(change.write(&self.repo, base)?.id()));
             return Ok(true);
         }
+        // Whatever this repository writes stays in its memory until it is packed.
+        let repo = Repository::open_bare(self.repo.path())?;
+        add_settings(&repo)?;
+        let odb = repo.odb()?;
+        odb.add_new_mempack_backend(BEFORE_FILES)?;
+        let commit = change.write(&repo, base)?;
+        if self.snapshot()?.commit.id() != base.commit.id() {
+            return Ok(false);
+        }
+        change.pack(&repo, &commit)?;
+        let commit = commit.id();
         match self.repo.reference_matching(REFERENCE, commit, true, base.commit.id(), "append") {
             Ok(_) => Ok(true),
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Locked) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    fn write_commit(&self, tree: &Tree, parents: &[&Commit], text: &str, stamp: &Stamp) -> Result<Oid, git2::Error> {
-        let author = signature(&stamp.by, stamp)?;
-        let committer = signature(COMMITTER, stamp)?;
-        self.repo.commit(None, &author, &committer, &printable(text), tree, parents)
+impl Change {
+    /// Writes the objects of the change, and returns its commit.
+    fn write<'repo>(&self, repo: &'repo Repository, base: &Snapshot<'_>) -> Result<Commit<'repo>, git2::Error> {
+        let mut builder = TreeUpdateBuilder::new();
+        for edit in &self.edits {
+            match edit {
+                TreeEdit::Put(path, bytes) => builder.upsert(path.as_str(), repo.blob(bytes)?, FileMode::Blob),
+                TreeEdit::Remove(path) => builder.remove(path.as_str()),
+            };
+        }
+        let tree = repo.find_tree(builder.create_updated(repo, &repo.find_tree(base.tree.id())?)?)?;
+        let parent = repo.find_commit(base.commit.id())?;
+        repo.find_commit(write_commit(repo, &tree, &[&parent], &self.message, &self.stamp)?)
+    }
+
+    /// Writes the commit with the folders and files that it changed to the disk, as one pack.
+    fn pack(&self, repo: &Repository, commit: &Commit<'_>) -> Result<(), git2::Error> {
+        let mut pack = repo.packbuilder()?;
+        pack.insert_object(commit.id(), None)?;
+        pack.insert_object(commit.tree_id(), None)?;
+        for TreeEdit::Put(path, _) | TreeEdit::Remove(path) in &self.edits {
+            let mut folder = commit.tree()?;
+            for part in path.split('/') {
+                let Some(entry) = folder.get_name(part).map(|entry| (entry.id(), entry.kind())) else { break };
+                pack.insert_object(entry.0, None)?;
+                if entry.1 == Some(ObjectType::Tree) {
+                    folder = repo.find_tree(entry.0)?;
+                }
+            }
+        }
+        pack.write(&repo.path().join("objects/pack"), 0o444)
     }
 }
 
@@ -337,17 +374,17 @@ impl<'a> Snapshot<'a> {
             Err(error) => Err(error),
         }
     }
+}
 
-    fn edited(&self, edits: &[TreeEdit]) -> Result<Oid, git2::Error> {
-        let mut builder = TreeUpdateBuilder::new();
-        for edit in edits {
-            match edit {
-                TreeEdit::Put(path, id) => builder.upsert(path.as_str(), *id, FileMode::Blob),
-                TreeEdit::Remove(path) => builder.remove(path.as_str()),
-            };
-        }
-        builder.create_updated(self.repo, &self.tree)
-    }
+fn write_commit(
+    repo: &Repository,
+    tree: &Tree<'_>,
+    parents: &[&Commit<'_>],
+    text: &str,
+    stamp: &Stamp,
+) -> Result<Oid, git2::Error> {
+    let (author, committer) = (signature(&stamp.by, stamp)?, signature(COMMITTER, stamp)?);
+    repo.commit(None, &author, &committer, &printable(text), tree, parents)
 }
 
 /// Adds the settings file of libgit2, which must happen before libgit2's first read or write.

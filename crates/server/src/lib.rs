@@ -61,9 +61,10 @@
 //!
 //! # Large indexes
 //!
-//! Each release leaves ten loose objects. The server checks once a minute; from 20,000 objects or 256 MiB on,
-//! `Index::pack` writes them as one pack, sorted by path so that the states of a folder are stored as deltas. Nothing
-//! is dropped, reachable or not. More than eight small packs are joined.
+//! Each change is one pack of about ten objects, which is synced before the branch moves to its commit. After 60 changes, or
+//! a minute, `Index::pack` joins packs of about the same size once they are more than 16, sorted by path so that the
+//! states of a folder are stored as deltas. It also packs loose objects, which pushes leave, from 20,000 objects or
+//! 256 MiB on. Nothing is dropped, reachable or not.
 //!
 //! The catalogue is built in one transaction, one skill at a time, with its indexes dropped before and created
 //! afterwards. `Index::visit_skills` opens the repository anew for each part, because libgit2 caches what it reads.

@@ -31,7 +31,7 @@ use crate::{
 const UPKEEP: Duration = Duration::from_secs(1);
 
 /// Interval for checking whether the stores need maintenance.
-const TIDYING: Duration = Duration::from_secs(60);
+const TIDYING: Duration = Duration::from_secs(1);
 
 /// Serves until the process is asked to end. `ready` is called with the bound address. Each of `others` is a separate
 /// index at its own host names; address and limits are those of the first.

@@ -19,7 +19,10 @@ pub(crate) mod sessions;
 pub(crate) mod static_files;
 pub(crate) mod uploads;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use jiff::Timestamp;
 use registry_index::{
@@ -47,6 +50,9 @@ use super::{
 };
 use crate::error::ApiError;
 
+/// Changes, or seconds without any, after which the index is packed.
+const PACKED_EACH: u64 = 60;
+
 /// Releases in a git repository on this machine.
 #[derive(Debug)]
 pub struct IndexReleases {
@@ -59,6 +65,8 @@ pub struct IndexReleases {
     database: Arc<Database>,
     /// Serialises changes to the index and the catalogue.
     changing: Mutex<()>,
+    /// Changes, and times when nothing was packed, since the index was packed last.
+    unpacked: AtomicU64,
 }
 
 /// Opens the stores of an index and a database. Unless they are read-only, operations that a crash interrupted are
@@ -83,6 +91,7 @@ pub fn stores(
         quarantines: SqliteQuarantines::new(Arc::clone(database)),
         database: Arc::clone(database),
         changing: Mutex::new(()),
+        unpacked: AtomicU64::default(),
     };
     releases.refresh()?;
     if !read_only {
@@ -124,7 +133,10 @@ impl Releases for IndexReleases {
     }
 
     fn catch_up(&self) -> Result<(), ApiError> {
-        self.view.revision()?.map_or(Ok(()), |shown| self.advance(&shown))
+        let Some(shown) = self.view.revision()? else { return Ok(()) };
+        let cached = self.files.revision();
+        self.advance(&cached, &shown, self.changed_paths(&cached, &shown)?.as_deref());
+        Ok(())
     }
 
     fn file_at_hand(&self, path: &str) -> Option<Option<StaticFile>> {
@@ -249,6 +261,10 @@ impl Releases for IndexReleases {
     }
 
     fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
+        if self.unpacked.fetch_add(1, Ordering::Relaxed) < PACKED_EACH {
+            return Ok(());
+        }
+        self.unpacked.store(0, Ordering::Relaxed);
         let packed = self.indexes.with(|index| index.pack(&PackBounds::default(), go_on))?;
         if packed.map_err(|error| ApiError::of(&error))?.packs > 0 {
             self.indexes.close_idle();
@@ -262,6 +278,7 @@ impl IndexReleases {
     fn change<T>(&self, change: impl FnOnce(&Index) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.indexes.with(change)??;
+        self.unpacked.fetch_add(1, Ordering::Relaxed);
         self.bring_up_to_date()?;
         Ok(done)
     }
@@ -308,50 +325,48 @@ impl IndexReleases {
 
     /// Returns whether anything was ever published in a namespace.
     fn has_releases(&self, owner: &Owner) -> Result<bool, ApiError> {
+        // The folder of all owners is large, and releases stay.
         let path = shard::owner_file(owner);
-        Ok(self.indexes.with(|index| index.file(&path))??.is_some())
+        Ok(self.view.has_owner(owner)? || self.indexes.with(|index| index.file(&path))??.is_some())
+    }
+
+    fn changed_paths(&self, old: &str, new: &str) -> Result<Option<Vec<String>>, ApiError> {
+        Ok(self.indexes.with(|index| index.changed_paths(old, new))??)
     }
 
     /// Evicts cached files and archives that differ at a commit.
-    ///
-    /// # Errors
-    /// [`ApiError`] when the index cannot be read.
-    fn advance(&self, revision: &str) -> Result<(), ApiError> {
-        for path in self.files.advance(revision)? {
-            if let Some(digest) = archive_at(&path) {
-                self.blobs.evict(&digest);
-            }
+    fn advance(&self, cached: &str, revision: &str, changed: Option<&[String]>) {
+        self.files.advance(cached, revision, changed);
+        for digest in changed.into_iter().flatten().filter_map(|path| archive_at(path)) {
+            self.blobs.evict(&digest);
         }
-        Ok(())
     }
 
     fn bring_up_to_date(&self) -> Result<(), ApiError> {
         let now = self.indexes.with(Index::revision)??;
-        let shown = self.view.revision()?;
-        if shown.as_deref() != Some(now.as_str()) {
-            self.show(shown.as_deref(), &now)?;
+        let (shown, cached) = (self.view.revision()?.unwrap_or_default(), self.files.revision());
+        if shown == now && cached == now {
+            return Ok(());
         }
-        self.advance(&now)
+        let mut changed = self.changed_paths(&shown, &now)?;
+        if shown != now {
+            self.show(changed.as_deref(), &now)?;
+        }
+        if cached != shown {
+            changed = self.changed_paths(&cached, &now)?;
+        }
+        self.advance(&cached, &now, changed.as_deref());
+        Ok(())
     }
 
-    /// Updates the catalogue from one commit to another.
-    fn show(&self, shown: Option<&str>, now: &str) -> Result<(), ApiError> {
-        let changed = self.indexes.with(|index| -> Result<_, ApiError> {
-            let paths = match shown {
-                Some(shown) => index.changed_paths(shown, now)?,
-                None => None,
-            };
-            let names = paths.map(|paths| paths.iter().filter_map(|path| shard::skill_at(path)).collect::<Vec<_>>());
-            let skill = |name: QualifiedName| -> Result<_, ReadError> {
-                let releases = index.releases(&name)?;
-                Ok(ShownSkill::new(name, &releases))
-            };
-            Ok(names.map(|names| names.into_iter().map(skill).collect::<Result<Vec<_>, _>>()).transpose()?)
+    /// Updates the skills of changed paths in the catalogue, or all when the changes are unknown.
+    fn show(&self, changed: Option<&[String]>, now: &str) -> Result<(), ApiError> {
+        let Some(changed) = changed else { return self.show_all(now) };
+        let skills = self.indexes.with(|index| -> Result<Vec<_>, ReadError> {
+            let names = changed.iter().filter_map(|path| shard::skill_at(path));
+            names.map(|name| index.releases(&name).map(|releases| ShownSkill::new(name, &releases))).collect()
         })??;
-        match changed {
-            Some(skills) => Ok(self.view.show(&skills, now)?),
-            None => self.show_all(now),
-        }
+        Ok(self.view.show(&skills, now)?)
     }
 
     /// Rebuilds the catalogue, one skill at a time.

@@ -68,6 +68,16 @@ impl SqliteCatalogue {
         Ok(select.query_row([], |row| row.get(0)).optional()?)
     }
 
+    /// Returns whether an owner has an installable skill.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub fn has_owner(&self, owner: &Owner) -> Result<bool, StoreError> {
+        let reader = self.database.reader();
+        let mut select = reader.prepare_cached("select 1 from skills where owner = ?1")?;
+        Ok(select.exists([owner.as_str()])?)
+    }
+
     /// Updates skills to their state in the index at a commit, in one transaction.
     ///
     /// # Errors

@@ -41,24 +41,15 @@ impl StaticFiles {
         Self { indexes, kept: RwLock::default() }
     }
 
-    /// Evicts files that differ at this commit, and returns their paths.
-    ///
-    /// # Errors
-    /// The index cannot be read.
-    pub fn advance(&self, revision: &str) -> Result<Vec<String>, ApiError> {
-        let before = self.revision();
-        if before == revision {
-            return Ok(Vec::new());
-        }
-        let changed = self.indexes.with(|index| index.changed_paths(&before, revision))??;
+    /// Moves to a commit and evicts the files that changed since another one; all when the changes are unknown.
+    pub fn advance(&self, before: &str, revision: &str, changed: Option<&[String]>) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        match &changed {
+        match changed {
             Some(paths) if kept.revision == before => paths.iter().for_each(|path| kept.remove(path)),
             // The changes are unknown, or another thread advanced first.
             _ => *kept = FileCache::default(),
         }
         kept.revision = revision.to_owned();
-        Ok(changed.unwrap_or_default())
     }
 
     /// The commit of the cached files.
