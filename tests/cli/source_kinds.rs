@@ -12,9 +12,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use skill::Digest;
 
-use crate::support::{Answer, Sandbox, Server, Web, git, repository, skill_md, write_files};
+use crate::support::{Answer, Sandbox, Server, Terminal, Web, git, repository, skill_md, write_files, zip_bomb};
 
 /// Lines between those that the tests change, so that both sides of a merge are apart.
 const BODY: &str = "Read the input.\n\nCheck each line.\n\nWrite the output.\n";
@@ -163,7 +163,7 @@ fn clawhub_skill_installs_and_merges() {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::of_bytes(bytes).hex()
 }
 
 /// Writes a well-known index of the newer form with these skills.
@@ -181,13 +181,12 @@ fn hostile_index_installs_nothing() {
     fs::create_dir_all(&files).unwrap();
     sandbox.done(&["pack", sandbox.path("own/good").to_str().unwrap(), "-o", packed.to_str().unwrap()]);
     let good = fs::read(&packed).unwrap();
-    let bomb = fs::read(sandbox.path("own/good/SKILL.md")).unwrap();
+    let bomb = zip_bomb("---\nname: bomb\ndescription: Grows. Use never.\n---\n", 64 << 20);
+    fs::write(files.join("bomb.zip"), &bomb).unwrap();
     fs::write(files.join("page.zip"), "<html>").unwrap();
     fs::File::create(files.join("large.zip")).unwrap().set_len(200 << 20).unwrap();
-    fs::write(files.join("SKILL.md"), &bomb).unwrap();
-    let archive = |name: &str, file: &str, hash: String| {
-        json!({"name": name, "type": "archive", "description": "X.", "url": format!("/{file}"), "digest": format!("sha256:{hash}")})
-    };
+    fs::copy(sandbox.path("own/good/SKILL.md"), files.join("SKILL.md")).unwrap();
+    let archive = |name: &str, file: &str, hash: String| json!({"name": name, "type": "archive", "description": "X.", "url": format!("/{file}"), "digest": format!("sha256:{hash}")});
     let zeros = "0".repeat(64);
     write_index(
         &files,
@@ -195,6 +194,7 @@ fn hostile_index_installs_nothing() {
             archive("good", "good.zip", sha256(&good)),
             archive("tampered", "good.zip", zeros.clone()),
             archive("page", "page.zip", sha256(b"<html>")),
+            archive("bomb", "bomb.zip", sha256(&bomb)),
             archive("large", "large.zip", zeros.clone()),
             archive("gone", "none.zip", zeros.clone()),
             {"name": "single", "type": "skill-md", "url": "/SKILL.md", "digest": format!("sha256:{zeros}")},
@@ -207,6 +207,7 @@ fn hostile_index_installs_nothing() {
     for (name, exit, code) in [
         ("tampered", 8, "integrity"),
         ("page", 3, "invalid_archive"),
+        ("bomb", 3, "invalid_archive"),
         ("large", 3, "too_large"),
         ("gone", 7, "not_found"),
         ("single", 8, "integrity"),
@@ -378,9 +379,7 @@ fn public_sources_wait_for_consent() {
     assert_eq!((answer.exit, proxy.seen().as_str()), (0, ""), "without a terminal: {answer}");
     let config = sandbox.skillhub_home().join("config.toml");
     assert!(!config.exists(), "nobody was asked");
-    let at_terminal = |typed: &str| {
-        sandbox.with_terminal_typing(command(&args), &args, crate::support::Terminal::BOTH, typed)
-    };
+    let at_terminal = |typed: &str| sandbox.with_terminal_typing(command(&args), &args, Terminal::BOTH, typed);
     let asked = at_terminal("n\n");
     assert!(asked.stderr.contains("public sources") && proxy.seen().is_empty(), "{asked}");
     assert_eq!(fs::read_to_string(&config).unwrap(), "[search]\npublic = false\n");

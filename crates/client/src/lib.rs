@@ -175,6 +175,7 @@ pub use resolve::{ResolveError, Resolved, resolve};
 pub use scan_settings::{of_file as scan_settings, scanner};
 pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, SearchedSource, SourceState};
 pub use signing::{SigningError, SigningKey, read_public_key};
+pub use site_index::SiteError;
 pub use sources::{DetectedSource, ListedSource, PUBLIC_SOURCES, PublicSource, SearchRequest, SourceError, Sources};
 pub use spec::{BrowserLink, GitSpec, SiteApi, SiteSpec, Spec, SpecError, VersionRequest};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};

@@ -4,7 +4,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, uri};
+use thiserror::Error;
 
 use crate::http::joined;
 
@@ -19,6 +21,23 @@ const LONGEST_DESCRIPTION: usize = 1024;
 
 /// Paths of the two forms of a well-known index below the base of a site, the newer form first.
 pub(crate) const INDEXES: [&str; 2] = ["/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"];
+
+/// A site's answer that cannot be used.
+#[derive(Debug, Error)]
+#[error("{origin} is not usable: {fault}")]
+pub struct SiteError {
+    /// Address of the answer.
+    pub origin: String,
+    /// Description of the problem.
+    pub fault: String,
+}
+
+impl Fails for SiteError {
+    fn failure(&self) -> Failure {
+        Failure::new(FailureKind::Invalid, "invalid_source")
+            .hint("ask the operator of the site to correct it; nothing was installed")
+    }
+}
 
 /// The skills of an answer that could be read.
 #[derive(Debug, Default, PartialEq, Eq)]

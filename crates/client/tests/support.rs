@@ -81,8 +81,7 @@ impl World {
             cwd: &self.root,
             now: Self::stamp().time,
         };
-        let request =
-            client::SearchRequest { limit: 50, offline: false, only_registries: false, public: false };
+        let request = client::SearchRequest { limit: 50, offline: false, only_registries: false, public: false };
         sources.search(query, &request).unwrap().results
     }
 

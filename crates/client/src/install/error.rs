@@ -136,13 +136,8 @@ pub enum InstallError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The answer of a site cannot be used.
-    #[error("{origin} is not usable: {fault}")]
-    Site {
-        /// Address of the answer.
-        origin: String,
-        /// Description of the problem.
-        fault: String,
-    },
+    #[error(transparent)]
+    Site(#[from] crate::site_index::SiteError),
     /// The source needs the network, and `--offline` is set.
     #[error("cannot fetch {origin}: --offline is set")]
     Offline {
@@ -349,8 +344,7 @@ impl Fails for InstallError {
             Self::LockDiffers { .. } => {
                 of(FailureKind::Integrity, "lock_differs").hint("to change the lock file, install without --frozen")
             }
-            Self::Site { .. } => of(FailureKind::Invalid, "invalid_source")
-                .hint("ask the operator of the site to correct it; nothing was installed"),
+            Self::Site(error) => error.failure(),
             Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
                 .hint("download the archive again, or pack the skill again with `skillhub pack DIR`"),
             Self::Folder { source, .. } => source.failure(),

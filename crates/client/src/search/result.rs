@@ -33,7 +33,8 @@ pub struct SearchedSource {
     pub kind: String,
     /// Location of the source.
     pub location: String,
-    /// Whether the source answered.
+    /// Answer of the source: `searched`, `cached` or `unreachable`.
+    #[schemars(with = "String")]
     pub state: SourceState,
     /// Time at which a cached answer was read, as RFC 3339; absent otherwise.
     pub read_at: Option<String>,
@@ -42,7 +43,7 @@ pub struct SearchedSource {
 }
 
 /// Answer of a source to a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceState {
     /// The source was searched now.

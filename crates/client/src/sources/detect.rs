@@ -8,6 +8,7 @@ use crate::{
     install::InstallError,
     paths,
     registry::Registries,
+    site_index::SiteError,
     spec::{CLAWHUB, SiteApi, SiteSpec, Spec},
 };
 
@@ -62,7 +63,7 @@ impl Sources<'_> {
             SourceKind::Folder if list.has_manifest && !folders::is_pattern(&location) => SourceKind::Marketplace,
             SourceKind::Marketplace if !list.has_manifest => {
                 let fault = "it has no manifest that lists plugins".to_owned();
-                return Err(InstallError::Site { origin: location, fault }.into());
+                return Err(InstallError::from(SiteError { origin: location, fault }).into());
             }
             kind => kind,
         };

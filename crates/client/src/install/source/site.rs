@@ -9,7 +9,8 @@ use crate::{
     discovery::{DiscoveredSkill, OfferedSkill, PickError},
     http::{self, HttpError},
     site_index::{
-        INDEXES, IndexedContent, IndexedSkill, ListedFile, MOST_BYTES, SiteIndex, newest_version, version_files,
+        INDEXES, IndexedContent, IndexedSkill, ListedFile, MOST_BYTES, SiteError, SiteIndex, newest_version,
+        version_files,
     },
     spec::{SiteApi, SiteSpec},
 };
@@ -76,7 +77,7 @@ impl Source<'_> {
 
     /// Reads the skills that a site offers. Only ClawHub searches for the query, which may be empty.
     pub(super) fn site_index(&self, site: &SiteSpec, query: &str) -> Result<SiteIndex, InstallError> {
-        let refused = |url: &str, fault: String| InstallError::Site { origin: url.to_owned(), fault };
+        let refused = |url: &str, fault| InstallError::from(SiteError { origin: url.to_owned(), fault });
         if site.api == SiteApi::ClawHub {
             let url = match query {
                 "" => format!("{}/api/v1/skills?limit={CLAWHUB_PAGE}&sort=downloads", site.base),
@@ -149,7 +150,7 @@ impl Source<'_> {
         let limits = Limits::default();
         if paths.len() > limits.files_per_skill {
             let fault = format!("lists {} files, more than the limit of {}", paths.len(), limits.files_per_skill);
-            return Err(InstallError::Site { origin: address.to_string(), fault });
+            return Err(SiteError { origin: address.to_string(), fault }.into());
         }
         let (mut files, mut left) = (Vec::new(), limits.skill_bytes);
         for path in paths {
@@ -162,10 +163,7 @@ impl Source<'_> {
     }
 
     fn bundle(&self, address: &SiteSpec, files: Vec<(&str, Vec<u8>)>) -> Result<Bundle, InstallError> {
-        let fault = |error: &dyn std::fmt::Display| InstallError::Site {
-            origin: address.to_string(),
-            fault: error.to_string(),
-        };
+        let fault = |error: &dyn std::fmt::Display| SiteError { origin: address.to_string(), fault: error.to_string() };
         let file = |(path, bytes): (&str, Vec<u8>)| {
             let path = SkillPath::parse(path).map_err(crate::spec::SpecError::from)?;
             Ok((path, File { bytes: bytes.into(), executable: false }))
@@ -187,15 +185,15 @@ impl Source<'_> {
 
     fn newest_on_clawhub(&self, site: &SiteSpec, slug: &str) -> Result<String, InstallError> {
         let url = self.clawhub_url(site, &format!("skills/{}", uri::component(slug)), "");
-        let none = || InstallError::Site { origin: url.clone(), fault: "names no newest version".to_owned() };
-        newest_version(&self.get(&url, MOST_BYTES)?).ok_or_else(none)
+        let none = || SiteError { origin: url.clone(), fault: "names no newest version".to_owned() };
+        Ok(newest_version(&self.get(&url, MOST_BYTES)?).ok_or_else(none)?)
     }
 
     /// Downloads a version from ClawHub. Its files must be exactly those that ClawHub lists, with their hashes.
     fn of_clawhub(&self, site: &SiteSpec, slug: &str, version: &str) -> Result<Bundle, InstallError> {
         let (slug_part, version_part) = (uri::component(slug), uri::component(version));
         let list = self.clawhub_url(site, &format!("skills/{slug_part}/versions/{version_part}"), "");
-        let none = || InstallError::Site { origin: list.clone(), fault: "lists no files with their hashes".to_owned() };
+        let none = || SiteError { origin: list.clone(), fault: "lists no files with their hashes".to_owned() };
         let files = version_files(&self.get(&list, MOST_BYTES)?).ok_or_else(none)?;
         let download = self.clawhub_url(site, "download", &format!("slug={slug_part}&version={version_part}"));
         let bundle = unpack(&self.get(&download, Limits::default().archive_bytes)?, &download)?;
