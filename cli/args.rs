@@ -93,9 +93,12 @@ pub enum Command {
     Unpack(commands::pack::UnpackArgs),
     /// Publish a skill to a registry
     Publish(commands::publish::PublishArgs),
-    /// Search a registry for skills
+    /// Search registries and other sources for skills
     #[command(alias = "find")]
     Search(commands::search::SearchArgs),
+    /// Manage the sources that a search covers
+    #[command(subcommand)]
+    Source(commands::source::SourceCommand),
     /// Show the releases of a skill
     Info(commands::info::InfoArgs),
     /// Hide a release from new installs

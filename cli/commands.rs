@@ -45,6 +45,7 @@ pub mod serve;
 pub mod setup;
 pub mod show;
 pub mod skills_ref;
+pub mod source;
 pub mod stats;
 pub mod status;
 pub mod tools;

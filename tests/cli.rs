@@ -89,6 +89,7 @@ mod secrets;
 mod setting_up;
 mod signing;
 mod smart_http;
+mod source_kinds;
 mod sources;
 mod story;
 mod suggesting;

@@ -1,15 +1,19 @@
-//! `skillhub search` searches the registries for skills.
+//! `skillhub search` searches the registries and other sources for skills.
 
 use std::num::NonZeroUsize;
 
 use clap::Args;
+use client::{PUBLIC_SOURCES, SearchRequest, SearchResult, SearchedSource, SourceState};
+use library::ActorKind;
 use ops::SearchDocument;
 
 use crate::{
+    args::Global,
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     hints,
-    print::{FAINT, STRONG, visible},
+    print::{FAINT, STRONG, stored_past_time, visible},
+    reading::read_answer,
 };
 
 /// Default number of results.
@@ -22,7 +26,11 @@ const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RE
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub search pdf forms
-  skillhub search 表单 --json")]
+  skillhub search 表单 --json
+  skillhub search pdf --offline                  this machine and the cached lists of sources
+
+Searches the registries and the sources that `skillhub source list` shows. At a terminal, the first search asks
+whether to search public sources, and remembers the answer as [search] public in config.toml.")]
 pub struct SearchArgs {
     /// Words to search for in names, titles, keywords and descriptions
     #[arg(required = true)]
@@ -30,31 +38,91 @@ pub struct SearchArgs {
     /// Show at most N skills
     #[arg(long, value_name = "N", default_value_t = DEFAULT_RESULTS)]
     limit: NonZeroUsize,
+    /// Use only this machine and the cached lists of sources
+    #[arg(long)]
+    offline: bool,
 }
 
 /// Prints the search results. An empty result is a success.
-pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
+pub fn run(context: &Context, global: &Global, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
-    let found = context.search(&query, args.limit.get())?;
+    let request = SearchRequest { offline: args.offline, ..context.search_request(args.limit.get()) };
+    let request = SearchRequest { public: agrees_to_public(context, global, &request)?, ..request };
+    let found = {
+        let _working = context.out.working("searching");
+        context.search(&query, &request)?
+    };
     for skipped in &found.skipped {
-        context.out.note(&format!("left out: {skipped}; see all faults with `skillhub index verify`"));
+        context.out.note(&format!("left out: {skipped}"));
     }
-    let results = &found.results;
+    for source in found.sources.iter().filter(|source| source.reason.is_some()) {
+        context.out.note(&unreached(source));
+    }
     context.out.answer(&SearchDocument::of(&found), |out| {
-        for result in results {
-            writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
-            let title = result.title.iter().map(String::as_str);
-            let text = title.chain([result.description.as_str()]).collect::<Vec<_>>().join(" · ");
+        for SearchResult { name, version, title, description, install, .. } in &found.results {
+            let version = visible(version);
+            writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{version}{FAINT:#}", visible(name))?;
+            let text = title.iter().map(String::as_str).chain([description.as_str()]).collect::<Vec<_>>().join(" · ");
             writeln!(out, "  {}", visible(&shortened(&text)))?;
-        }
-        match results.first() {
-            None => writeln!(out, "No skills match {query:?}; try fewer or other words"),
-            Some(first) => {
-                writeln!(out, "Install one: {}", hints::for_user(&format!("skillhub install {}", first.name)))
+            if install != name {
+                writeln!(out, "  {FAINT}skillhub install {}{FAINT:#}", visible(install))?;
             }
+        }
+        match found.results.first() {
+            None => writeln!(out, "No skills match {query:?}; try fewer or other words")?,
+            Some(SearchResult { install, .. }) => {
+                writeln!(out, "Install one: {}", hints::for_user(&format!("skillhub install {}", visible(install))))?;
+            }
+        }
+        match searched(&found.sources) {
+            Some(line) => writeln!(out, "{FAINT}{}{FAINT:#}", visible(&line)),
+            None => Ok(()),
         }
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns whether public sources may be searched. A person at a terminal who was never asked is asked once, and the
+/// answer is stored. Without a terminal, only the configuration counts.
+fn agrees_to_public(context: &Context, global: &Global, request: &SearchRequest) -> Result<bool, CliError> {
+    let is_decided = context.config.search.public.is_some() || request.offline || request.only_registries;
+    let is_person = context.is_at_terminal() && context.actor.kind == ActorKind::Person;
+    if is_decided || !is_person || context.out.json || context.out.quiet {
+        return Ok(request.public);
+    }
+    let names = PUBLIC_SOURCES.map(|source| source.location).join(" and ");
+    let question = format!("Also search public sources ({names})? Their skills are not reviewed. [y/N] ");
+    let answer = if global.yes { Some("y".to_owned()) } else { read_answer(&question) };
+    let Some(answer) = answer else { return Ok(false) };
+    let is_agreed = matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes");
+    client::set_public_search(&context.home, is_agreed).map_err(failed)?;
+    context.out.note(&format!("stored the answer in {}", context.short(&context.home.config())));
+    Ok(is_agreed)
+}
+
+/// Describes a source that could not be searched, or not anew.
+fn unreached(source: &SearchedSource) -> String {
+    let reason = source.reason.as_deref().unwrap_or_default();
+    let SearchedSource { name, location, .. } = source;
+    match &source.read_at {
+        Some(at) => {
+            format!("used the list of {name} from {}, because it was not reached: {reason}", stored_past_time(at))
+        }
+        None => format!("could not search {name} ({location}): {reason}"),
+    }
+}
+
+/// Names the sources that were searched; `None` for a single registry.
+fn searched(sources: &[SearchedSource]) -> Option<String> {
+    let name = |source: &SearchedSource| match (&source.state, &source.read_at) {
+        (SourceState::Unreachable, _) => None,
+        (SourceState::Cached, Some(at)) => {
+            Some(format!("{} (from the cache, read {})", source.name, stored_past_time(at)))
+        }
+        _ => Some(source.name.clone()),
+    };
+    let names: Vec<String> = sources.iter().filter_map(name).collect();
+    (sources.len() > 1).then(|| format!("Searched: {}", names.join(", ")))
 }
 
 /// Shortens a description to one line of at most 160 characters.

@@ -20,7 +20,7 @@ pub const GROUPS: [Group; 6] = [
     Group {
         title: "Get skills",
         first: &["search", "info", "install", "update", "uninstall", "adopt"],
-        more: &["outdated", "verify", "import"],
+        more: &["source", "outdated", "verify", "import"],
     },
     Group {
         title: "Watch them change",

@@ -55,8 +55,8 @@ pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliErro
 }
 
 fn document(skill: &OfferedSkill) -> Value {
-    let OfferedSkill { name, description, folder, plugin, repository } = skill;
-    json!({"name": name, "description": description, "path": folder, "plugin": plugin, "repository": repository})
+    let OfferedSkill { name, description, folder, plugin, repository, version } = skill;
+    json!({"version": version, "name": name, "description": description, "path": folder, "plugin": plugin, "repository": repository})
 }
 
 /// Formats one line per skill: its name and the start of its description. `indent` columns are left free.
@@ -182,6 +182,7 @@ mod tests {
             folder: String::new(),
             plugin: repository.is_none().then(|| "kit".to_owned()),
             repository: repository.map(str::to_owned),
+            version: None,
         };
         vec![skill("a", None), skill("b-2", None), skill("c", Some("github:x/y"))]
     }

@@ -1,7 +1,9 @@
 //! [`Config`]: the user's `config.toml`.
 
+mod edit;
 pub(crate) mod error;
 mod skills;
+mod sources;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,9 +17,11 @@ use toml::{Table, Value};
 
 use crate::policy_file::PolicyFile;
 
+pub use edit::{add_source, remove_source, set_public_search};
 pub use error::ConfigError;
 use error::FORMAT;
 pub use skills::{SkillsConfig, public_and_custom};
+pub use sources::{SearchConfig, SourceConfig, SourceKind};
 
 const FILE: &str = "config.toml";
 
@@ -37,6 +41,13 @@ const FILE: &str = "config.toml";
 /// location = "git@host:team/skills.git"   # a git URL or a folder
 /// require_signatures = true      # installs only releases signed by their owner
 /// owners = ["acme"]              # one registry may have "*"
+///
+/// [sources.docs]                 # searched, beside the registries; `skillhub source add` writes it
+/// kind = "well-known"            # registry, git, marketplace, well-known, clawhub or folder
+/// location = "https://docs.example.org"
+///
+/// [search]
+/// public = true                  # `search` also covers public sources, such as ClawHub
 ///
 /// [signing]
 /// key = "~/.ssh/id_ed25519"      # key that `publish --sign` uses
@@ -89,6 +100,12 @@ pub struct Config {
     /// Registries by name.
     #[serde(default)]
     pub registries: BTreeMap<String, RegistryConfig>,
+    /// Sources that are searched, by name. Those that are registries are in [`Self::registries`].
+    #[serde(default)]
+    pub sources: BTreeMap<String, SourceConfig>,
+    /// Settings for searches.
+    #[serde(default)]
+    pub search: SearchConfig,
     /// Settings for the storage of libraries.
     #[serde(default)]
     pub library: LibraryConfig,
@@ -171,6 +188,9 @@ pub struct RegistryConfig {
     /// True if only releases signed by their owner are accepted from this registry.
     #[serde(default)]
     pub require_signatures: bool,
+    /// True if it is a source, which is searched even if it serves no owners.
+    #[serde(skip)]
+    pub is_source: bool,
 }
 
 /// The table `[signing]` of the configuration.
@@ -250,6 +270,8 @@ impl Default for Config {
             policy: None,
             rules: Vec::new(),
             registries: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            search: SearchConfig::default(),
             library: LibraryConfig::default(),
             skills: SkillsConfig::default(),
             notify: NotifyConfig::default(),
@@ -292,10 +314,11 @@ impl Config {
         let damaged =
             |message: String| ConfigError::Damaged { path: path.to_owned(), message: message.trim_end().to_owned() };
         refuse_toml_flood(text).map_err(damaged)?;
-        let config: Self = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+        let mut config: Self = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
         if config.format != FORMAT {
             return Err(ConfigError::Format { path: path.to_owned(), found: config.format });
         }
+        config.join_registries().map_err(damaged)?;
         config.check_owners(path)?;
         Ok(config)
     }

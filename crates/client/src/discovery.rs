@@ -61,6 +61,8 @@ pub(crate) struct SourceContents {
     foreign: Vec<ForeignPlugin>,
     /// Parts of the manifest that were ignored, one sentence each.
     pub warnings: Vec<String>,
+    /// True if the source has a manifest that lists plugins.
+    pub has_manifest: bool,
 }
 
 /// Selected skills of a source.
@@ -84,6 +86,8 @@ pub struct OfferedSkill {
     pub plugin: Option<String>,
     /// Address of the other repository that has the plugin.
     pub repository: Option<String>,
+    /// Version that the source gives, which may be any text.
+    pub version: Option<String>,
 }
 
 /// The user's selection among the skills of a source.
@@ -170,6 +174,7 @@ impl DiscoveredSkill {
             folder: self.folder.clone(),
             plugin: self.plugin.clone(),
             repository: None,
+            version: None,
         }
     }
 }
@@ -178,7 +183,7 @@ impl ForeignPlugin {
     fn offered(&self) -> OfferedSkill {
         let (name, description) = (self.name.clone(), self.description.clone());
         let repository = Some(self.git.to_string());
-        OfferedSkill { name, description, folder: String::new(), plugin: None, repository }
+        OfferedSkill { name, description, folder: String::new(), plugin: None, repository, version: None }
     }
 }
 
@@ -192,6 +197,7 @@ impl SourceContents {
             skills: found,
             foreign: Vec::new(),
             warnings: Vec::new(),
+            has_manifest: false,
         };
         let folders: BTreeSet<String> = contents.skills.iter().map(|skill| skill.folder.clone()).collect();
         for skill in &mut contents.skills {
@@ -212,6 +218,7 @@ impl SourceContents {
     pub fn with_manifest(mut self, manifest: Option<&[u8]>, url: Option<&str>) -> Self {
         let Some(manifest) = manifest else { return self };
         let manifest = PluginManifest::parse(manifest);
+        self.has_manifest = !manifest.plugins.is_empty();
         self.warnings.extend(manifest.warnings);
         let plugins = manifest.plugins.into_iter().map(|plugin| plugin.in_repository(url.unwrap_or_default()));
         let (foreign, here): (Vec<_>, Vec<_>) =

@@ -264,7 +264,7 @@ fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
 }
 
 /// Resolves a reference against a URL; `None` if it is neither a path nor a URL.
-fn joined(url: &str, to: &str) -> Option<String> {
+pub(crate) fn joined(url: &str, to: &str) -> Option<String> {
     let to = to.split('#').next().unwrap_or_default();
     let origin = format!("{}://{}", scheme(url), authority(url));
     if to.is_empty() || to.starts_with('?') {

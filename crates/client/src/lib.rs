@@ -118,6 +118,8 @@ mod resolve;
 mod scan_settings;
 pub mod search;
 mod signing;
+mod site_index;
+mod sources;
 mod spec;
 mod tracked;
 mod transport;
@@ -133,8 +135,8 @@ pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{
-    AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig, SkillsConfig,
-    public_and_custom,
+    AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SearchConfig, SigningConfig,
+    SkillsConfig, SourceConfig, SourceKind, add_source, public_and_custom, remove_source, set_public_search,
 };
 pub use discovery::{OfferedSkill, Pick, PickError};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
@@ -171,9 +173,11 @@ pub use releases::{Info, Signed, YankError, Yanked, deprecate, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use scan_settings::{of_file as scan_settings, scanner};
-pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, search};
+pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, SearchedSource, SourceState};
 pub use signing::{SigningError, SigningKey, read_public_key};
-pub use spec::{BrowserLink, GitSpec, Spec, SpecError, VersionRequest};
+pub use site_index::SiteError;
+pub use sources::{DetectedSource, ListedSource, PUBLIC_SOURCES, PublicSource, SearchRequest, SourceError, Sources};
+pub use spec::{BrowserLink, GitSpec, SiteApi, SiteSpec, Spec, SpecError, VersionRequest};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};
 pub use undo::{
     Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,

@@ -10,6 +10,7 @@ mod mirrors;
 mod prefetch;
 mod records;
 mod remote;
+mod searched;
 mod signers;
 mod sources;
 mod web;
@@ -39,6 +40,7 @@ use mirror::Mirror;
 pub use mirrors::{MirrorCheck, MirrorsTidied};
 pub(crate) use prefetch::PrefetchItem;
 use remote::{Heads, Remote};
+pub(crate) use searched::SearchedRegistry;
 pub(crate) use signers::{SignerStatus, Signers};
 use sources::Opened;
 pub(crate) use sources::Route;
@@ -174,12 +176,7 @@ impl Registries {
         if self.given.is_some() {
             return Ok(vec![self.default_one()?]);
         }
-        let asked = self.config.registries.iter().filter(|(_, registry)| !registry.owners.is_empty());
-        let mut all = asked.map(|(name, _)| self.named(Some(name))).collect::<Result<Vec<_>, _>>()?;
-        if self.config.registry_of("*").is_none() {
-            all.push(self.embedded()?);
-        }
-        Ok(all)
+        self.names(|registry| !registry.owners.is_empty()).into_iter().map(|name| self.named(Some(name))).collect()
     }
 
     /// Returns whether this registry serves an owner's skills.

@@ -5,14 +5,17 @@ pub(crate) mod result;
 use std::collections::BTreeSet;
 
 use registry_index::{Entry, ReadError};
-use skill::failure::{Fails, Failure};
-use skill::{QualifiedName, SkillName};
+use skill::failure::{Fails, Failure, FailureKind};
+use skill::{Owner, QualifiedName, SkillName};
+use thiserror::Error;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::registry::{Registries, Registry, RegistryError};
-use thiserror::Error;
+use crate::{
+    config::SourceKind,
+    registry::{Registries, Registry, RegistryError, SearchedRegistry},
+};
 
-pub use result::SearchResult;
+pub use result::{SearchResult, SearchedSource, SourceState};
 
 /// Default number of results.
 pub const DEFAULT_RESULTS: usize = 50;
@@ -61,51 +64,105 @@ pub struct SearchResults {
     pub results: Vec<SearchResult>,
     /// Skills that could not be searched, one sentence each.
     pub skipped: Vec<String>,
+    /// Sources that were searched or could not be reached.
+    pub sources: Vec<SearchedSource>,
 }
 
-/// Searches for skills and returns at most `limit`, best first.
+/// Matches in the registries, before they are ranked.
+#[derive(Default)]
+struct Matches {
+    entries: Vec<(String, Entry)>,
+    on_servers: Vec<SearchResult>,
+    skipped: Vec<String>,
+}
+
+/// Searches the registries, and ranks their skills together with the `offers` of other sources. Returns at most
+/// `limit` results, best first, and the first error of a registry that could not be searched.
 ///
 /// All terms must match. If no skill matches all of them, skills that match some are returned. An empty query matches
 /// everything. A skill with damaged index entries is left out, and listed in [`SearchResults::skipped`].
 ///
 /// # Errors
-/// [`SearchError`]
-pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<SearchResults, SearchError> {
-    let (mut found, mut skipped, mut on_servers) = (Vec::new(), Vec::new(), Vec::new());
-    for registry in registries.all()? {
-        if let Some(results) = registry.search(query, limit)? {
-            let owner = |result: &SearchResult| result.name.parse::<QualifiedName>().ok().map(|name| name.owner);
-            let is_asked =
-                |result: &SearchResult| owner(result).is_some_and(|owner| registries.is_asked_for(&registry, &owner));
-            on_servers.extend(results.into_iter().filter(is_asked));
-            continue;
+/// [`SearchError`] if a registry cannot be trusted.
+pub(crate) fn search(
+    registries: &Registries,
+    offers: Vec<SearchResult>,
+    query: &str,
+    limit: usize,
+) -> Result<(SearchResults, Option<SearchError>), SearchError> {
+    let (mut found, mut sources, mut first_error) = (Matches::default(), Vec::new(), None);
+    for SearchedRegistry { name, location, is_source, registry } in registries.searched() {
+        let searched = registry.map_err(SearchError::from).and_then(|registry| {
+            found.add(&registry, query, limit, |owner| is_source || registries.is_asked_for(&registry, owner))
+        });
+        let reason = searched.as_ref().err().map(ToString::to_string);
+        let state = if reason.is_none() { SourceState::Searched } else { SourceState::Unreachable };
+        let kind = SourceKind::Registry.to_string();
+        sources.push(SearchedSource { name, kind, location, state, read_at: None, reason });
+        match searched {
+            Err(error) if is_distrusted(&error) => return Err(error),
+            Err(error) => first_error = first_error.or(Some(error)),
+            Ok(()) => {}
         }
-        let readable = registry.with_all_lines()?.readable()?;
-        skipped.extend(readable.damaged.iter().map(|error| format!("{}: {error}", registry.name())));
-        found.extend(
-            readable
-                .entries
-                .into_iter()
-                .filter(|entry| registries.is_asked_for(&registry, &entry.name.owner))
-                .map(|entry| (registry.name().to_owned(), entry)),
-        );
     }
-    let mut results = rank(found, query, limit);
+    let Matches { entries, on_servers, skipped } = found;
+    let entries = entries.into_iter().map(|(registry, entry)| (result_of(&entry, registry), Text::of(&entry)));
+    let offers = offers.into_iter().map(|offer| {
+        let text = Text::of_offer(&offer);
+        (offer, text)
+    });
+    let mut results = rank_all(entries.chain(offers), query, limit);
     if !on_servers.is_empty() {
         results.extend(on_servers);
         results.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.name.cmp(&b.name)));
         results.truncate(limit);
     }
-    Ok(SearchResults { results, skipped })
+    results.iter_mut().filter(|result| result.install.is_empty()).for_each(|result| {
+        result.install = registries.install_arguments(&result.name, &result.registry);
+    });
+    Ok((SearchResults { results, skipped, sources }, first_error))
+}
+
+/// Returns whether an error shows that a registry was changed, rather than that it is absent.
+fn is_distrusted(error: &SearchError) -> bool {
+    matches!(error.failure().kind, FailureKind::Integrity | FailureKind::Refused)
+}
+
+impl Matches {
+    /// Adds the skills of a registry, of the owners for which it is asked.
+    fn add(
+        &mut self,
+        registry: &Registry,
+        query: &str,
+        limit: usize,
+        is_asked: impl Fn(&Owner) -> bool,
+    ) -> Result<(), SearchError> {
+        if let Some(results) = registry.search(query, limit)? {
+            let owner = |result: &SearchResult| result.name.parse::<QualifiedName>().ok().map(|name| name.owner);
+            self.on_servers
+                .extend(results.into_iter().filter(|result| owner(result).is_some_and(|owner| is_asked(&owner))));
+            return Ok(());
+        }
+        let readable = registry.with_all_lines()?.readable()?;
+        self.skipped.extend(readable.damaged.iter().map(|error| format!("{}: {error}", registry.name())));
+        let asked = readable.entries.into_iter().filter(|entry| is_asked(&entry.name.owner));
+        self.entries.extend(asked.map(|entry| (registry.name().to_owned(), entry)));
+        Ok(())
+    }
 }
 
 /// Ranks the newest releases of skills, each with the name of its registry, like [`search()`].
 #[must_use]
 pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
+    let texts = entries.into_iter().map(|(registry, entry)| (result_of(&entry, registry), Text::of(&entry)));
+    rank_all(texts, query, limit)
+}
+
+fn rank_all(found: impl Iterator<Item = (SearchResult, Text)>, query: &str, limit: usize) -> Vec<SearchResult> {
     let terms = terms(query);
     let whole = folded(query);
     let scored: Vec<(SearchResult, usize)> =
-        entries.into_iter().map(|(registry, entry)| score(&entry, registry, whole.trim(), &terms)).collect();
+        found.map(|(result, text)| score(result, &text, whole.trim(), &terms)).collect();
     let has_all = scored.iter().any(|(_, matched)| *matched == terms.len());
     let wanted = |matched: usize| if has_all { matched == terms.len() } else { matched > 0 };
     let mut results: Vec<_> = scored.into_iter().filter(|(_, matched)| wanted(*matched)).collect();
@@ -116,21 +173,26 @@ pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<Sea
 }
 
 /// Scores one skill and counts the matching terms. `whole` is the normalised query.
-fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (SearchResult, usize) {
-    let text = Text::of(entry);
+fn score(result: SearchResult, text: &Text, whole: &str, terms: &[Term]) -> (SearchResult, usize) {
     let scores: Vec<u32> = terms.iter().map(|term| text.score(term)).collect();
     let matched = scores.iter().filter(|score| **score > 0).count();
     let exact = whole == text.name || whole == format!("{}/{}", text.owner, text.name);
     let score = scores.iter().sum::<u32>() + if exact { EXACT_NAME } else { 0 };
-    let result = SearchResult {
+    (SearchResult { score, ..result }, matched)
+}
+
+/// Creates the result of an entry, without its score.
+fn result_of(entry: &Entry, registry: String) -> SearchResult {
+    SearchResult {
         name: entry.name.to_string(),
         title: entry.title.clone(),
         version: entry.version.to_string(),
         description: entry.description.clone(),
-        score,
+        score: 0,
         registry,
-    };
-    (result, matched)
+        kind: SourceKind::Registry.to_string(),
+        install: String::new(),
+    }
 }
 
 /// A normalised term of a query.
@@ -154,12 +216,21 @@ struct Text {
 
 impl Text {
     fn of(entry: &Entry) -> Self {
-        let description = folded(&entry.description);
+        let (name, owner) = (entry.name.name.to_string(), entry.name.owner.to_string());
+        Self::new(&entry.description, entry.title.as_deref(), [name, owner], &entry.keywords)
+    }
+
+    fn of_offer(offer: &SearchResult) -> Self {
+        Self::new(&offer.description, offer.title.as_deref(), [offer.name.clone(), offer.registry.clone()], &[])
+    }
+
+    fn new(description: &str, title: Option<&str>, [name, owner]: [String; 2], keywords: &[String]) -> Self {
+        let description = folded(description);
         Self {
-            name: folded(entry.name.name.as_str()),
-            title: entry.title.as_deref().map(folded).unwrap_or_default(),
-            owner: entry.name.owner.to_string(),
-            keywords: entry.keywords.iter().map(|word| folded(word)).collect(),
+            name: folded(&name),
+            title: title.map(folded).unwrap_or_default(),
+            owner,
+            keywords: keywords.iter().map(|word| folded(word)).collect(),
             description_words: words(&description).map(str::to_owned).collect(),
             description,
         }

@@ -1,6 +1,7 @@
 //! [`Spec`]: a user's description of a skill and its source.
 
 mod address;
+mod site;
 
 use std::{fmt, str::FromStr};
 
@@ -10,6 +11,8 @@ use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError,
 use thiserror::Error;
 
 pub use address::BrowserLink;
+pub(crate) use site::CLAWHUB;
+pub use site::{SiteApi, SiteSpec};
 
 use crate::paths;
 
@@ -39,6 +42,8 @@ pub enum Spec {
     ArchiveUrl(String),
     /// A folder in a git repository.
     Git(GitSpec),
+    /// A skill that a site offers: in a well-known index, or on ClawHub.
+    Site(SiteSpec),
 }
 
 /// A requested version or range, with its original text.
@@ -86,6 +91,9 @@ pub enum SpecError {
     /// The text after `gitlab:` is not a group and a repository.
     #[error("{0:?} does not have the form gitlab:group/repo")]
     GitLab(String),
+    /// The text after `clawhub:` is not a slug with an optional owner and version.
+    #[error("{0:?} does not have the form clawhub:owner/slug or clawhub:slug@version")]
+    ClawHub(String),
     /// The text before the colon is not a host that has a short form.
     #[error("{0:?} names a host that has no short form")]
     Host(String),
@@ -135,8 +143,8 @@ impl Fails for SpecError {
             Self::Credentials(_) => usage.hint("remove them from the URL; git's credential helper supplies them"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
             _ => usage.hint(
-                "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL, a browser's link or \
-                 github:owner/repo",
+                "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL, a browser's link, \
+                 github:owner/repo or clawhub:slug",
             ),
         }
     }
@@ -202,6 +210,9 @@ impl FromStr for Spec {
         }
         if text.len() > address::LONGEST {
             return Err(SpecError::TooLong);
+        }
+        if let Some(site) = site::of_site(text)? {
+            return Ok(Self::Site(site));
         }
         if ["github:", "gitlab:", "git+"].iter().any(|start| text.starts_with(start)) || is_scp_form(text) {
             return Ok(Self::Git(text.parse()?));
@@ -458,6 +469,7 @@ impl fmt::Display for Spec {
             Self::Bare { name, request } => write!(f, "{name}{request}"),
             Self::Folder(text) | Self::Archive(text) | Self::ArchiveUrl(text) => f.write_str(text),
             Self::Git(git) => git.fmt(f),
+            Self::Site(site) => site.fmt(f),
         }
     }
 }

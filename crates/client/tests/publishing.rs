@@ -3,7 +3,7 @@
 
 use std::{fs, thread};
 
-use client::{LockFile, PublishError, PublishOptions, PublishStatus, Registries, info, search, yank};
+use client::{LockFile, PublishError, PublishOptions, PublishStatus, Registries, info, yank};
 use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, skill_md, write};
@@ -173,7 +173,7 @@ fn owner_has_no_fallback_registry() {
     world.config = client::Config::parse(&text, &world.home.config()).unwrap();
     assert_eq!(world.refused("acme/pdf"), (FailureKind::NotFound, "not_found"));
     assert_eq!(world.refused("pdf"), (FailureKind::NotFound, "not_found"));
-    assert!(search(&world.registries(), "pdf", 10).unwrap().results.iter().all(|found| found.name != "acme/pdf"));
+    assert!(world.search("pdf").iter().all(|found| found.name != "acme/pdf"));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn concurrent_starts_create_one_registry() {
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
     assert!(opened.iter().all(Result::is_ok), "{opened:?}");
-    let found = search(&world.registries(), "skillhub", 50).unwrap().results;
+    let found = world.search("skillhub");
     assert_eq!(found.len(), registry_index::seeds().unwrap().len());
     let left: Vec<_> = fs::read_dir(world.home.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["registry"], "nothing temporary stays");

@@ -71,6 +71,20 @@ impl World {
         Registries::new(None, &self.config, &self.home, Self::stamp().time)
     }
 
+    /// Searches all sources.
+    pub fn search(&self, query: &str) -> Vec<client::SearchResult> {
+        let sources = client::Sources {
+            home: &self.home,
+            config: &self.config,
+            registries: &self.registries(),
+            user_home: &self.root,
+            cwd: &self.root,
+            now: Self::stamp().time,
+        };
+        let request = client::SearchRequest { limit: 50, offline: false, only_registries: false, public: false };
+        sources.search(query, &request).unwrap().results
+    }
+
     pub fn agents(&self) -> AgentFolders {
         AgentFolders::of_project(&self.project())
     }

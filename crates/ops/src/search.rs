@@ -1,18 +1,32 @@
-//! Searches in the registries of a [`Workspace`].
+//! Searches in the sources of a [`Workspace`].
 
-use client::{SearchResult, SearchResults};
+use client::{Registries, SearchRequest, SearchResult, SearchResults, SearchedSource, Sources};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
 impl Workspace {
-    /// Searches the registries for skills.
+    /// Returns the sources of the user. `registries` are those of [`Workspace::registries`].
+    pub fn sources<'a>(&'a self, registries: &'a Registries) -> Sources<'a> {
+        let Self { home, config, user_home, cwd, now, .. } = self;
+        Sources { home, config, registries, user_home, cwd, now: *now }
+    }
+
+    /// Returns the options of a search with at most `limit` results. A registry that the user names is searched alone,
+    /// and public sources only if the user agreed.
+    #[must_use]
+    pub fn search_request(&self, limit: usize) -> SearchRequest {
+        let public = self.config.search.public.unwrap_or_default();
+        SearchRequest { limit, offline: false, only_registries: self.registry.is_some(), public }
+    }
+
+    /// Searches the registries and all other sources for skills.
     ///
     /// # Errors
-    /// A registry cannot be read.
-    pub fn search(&self, query: &str, limit: usize) -> Result<SearchResults, Refusal> {
-        Ok(client::search(&self.registries(), query, limit)?)
+    /// A registry cannot be trusted, or no source answered.
+    pub fn search(&self, query: &str, request: &SearchRequest) -> Result<SearchResults, Refusal> {
+        Ok(self.sources(&self.registries()).search(query, request)?)
     }
 }
 
@@ -24,13 +38,15 @@ pub struct SearchDocument<'a> {
     results: &'a [SearchResult],
     /// Skills that could not be searched, one sentence each.
     skipped: &'a [String],
+    /// Sources that were searched or could not be reached.
+    sources: &'a [SearchedSource],
 }
 
 impl<'a> SearchDocument<'a> {
     /// Creates the answer of a search.
     #[must_use]
     pub fn of(found: &'a SearchResults) -> Self {
-        Self { ok: true, results: &found.results, skipped: &found.skipped }
+        Self { ok: true, results: &found.results, skipped: &found.skipped, sources: &found.sources }
     }
 }
 

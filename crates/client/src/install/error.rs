@@ -135,6 +135,9 @@ pub enum InstallError {
     /// The archive cannot be downloaded.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// The answer of a site cannot be used.
+    #[error(transparent)]
+    Site(#[from] crate::site_index::SiteError),
     /// The source needs the network, and `--offline` is set.
     #[error("cannot fetch {origin}: --offline is set")]
     Offline {
@@ -341,6 +344,7 @@ impl Fails for InstallError {
             Self::LockDiffers { .. } => {
                 of(FailureKind::Integrity, "lock_differs").hint("to change the lock file, install without --frozen")
             }
+            Self::Site(error) => error.failure(),
             Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
                 .hint("download the archive again, or pack the skill again with `skillhub pack DIR`"),
             Self::Folder { source, .. } => source.failure(),

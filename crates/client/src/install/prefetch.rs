@@ -258,7 +258,7 @@ fn processors() -> usize {
 
 /// Runs jobs on at most `at_a_time` threads. Results are passed to `done` on the calling thread in the order of
 /// completion.
-fn side_by_side<J: Send, R: Send>(
+pub(crate) fn side_by_side<J: Send, R: Send>(
     at_a_time: usize,
     jobs: Vec<J>,
     work: impl Fn(J) -> R + Sync,

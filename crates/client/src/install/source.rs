@@ -3,11 +3,13 @@
 mod folder;
 mod git;
 mod listing;
+mod site;
 
 use std::path::{Path, PathBuf};
 
 use library::{Home, Origin, RegistryRelease, SourceDigest, SourceSkill};
 pub use listing::SourceListing;
+pub(crate) use listing::{listing, listing_of_site};
 use registry_index::{Entry, FetchError};
 use skill::failure::{Fails, FailureKind};
 use skill::{
@@ -168,6 +170,7 @@ impl<'a> Source<'a> {
             Spec::Archive(text) => Ok(vec![self.of_archive(&self.path(text))?]),
             Spec::ArchiveUrl(url) => Ok(vec![self.of_url(url)?]),
             Spec::Git(git) => self.of_git(git, None),
+            Spec::Site(site) => self.of_site(site),
         }
     }
 
@@ -187,6 +190,7 @@ impl<'a> Source<'a> {
                 Some(candidate) => Ok(candidate),
                 None => match place.parse() {
                     Ok(Spec::ArchiveUrl(url)) => self.of_url(&url),
+                    Ok(Spec::Site(site)) => one(self.of_site(&site)?, locked),
                     _ => self.of_archive(Path::new(place)),
                 },
             },

@@ -16,6 +16,7 @@ use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKin
 
 use super::{Access, Registry, RegistryError};
 use crate::{
+    config::SourceKind,
     http::{self, HttpError, HttpRequest, HttpResponse},
     search::result::SearchResult,
 };
@@ -183,6 +184,8 @@ impl Web {
             description,
             score,
             registry: registry.to_owned(),
+            kind: SourceKind::Registry.to_string(),
+            install: String::new(),
         };
         Ok(results.into_iter().map(of).collect())
     }

@@ -340,7 +340,7 @@ impl InstalledSkill {
         Ok(match &self.origin {
             Origin::Folder { .. } => Spec::Folder(text),
             Origin::Archive { .. } => match text.parse() {
-                Ok(url @ Spec::ArchiveUrl(_)) => url,
+                Ok(spec @ (Spec::ArchiveUrl(_) | Spec::Site(_))) => spec,
                 _ => Spec::Archive(text),
             },
             Origin::Registry(RegistryRelease { name, .. }) => {

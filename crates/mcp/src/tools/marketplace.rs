@@ -25,6 +25,7 @@ pub(crate) const SEARCH_MARKETPLACE: Spec = Spec {
         json!({
             "results": {"type": "array", "items": {"type": "object"}},
             "skipped": {"type": "array", "items": {"type": "string"}},
+            "sources": {"type": "array", "items": {"type": "object"}},
         })
     },
     effect: Effect::Fetches,
@@ -50,7 +51,8 @@ struct SearchArguments {
 
 fn search(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
-    let found = call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?;
+    let found =
+        call.place.search(&query, &call.place.search_request(limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS)))?;
     Ok(json!(SearchDocument::of(&found)).into())
 }
 
