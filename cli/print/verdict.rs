@@ -131,7 +131,8 @@ fn related_line(finding: &Finding, related: &Related) -> String {
 fn excerpt_line(finding: &Finding) -> Option<String> {
     let [before, matched, after] = finding.excerpt_parts().map(visible);
     let is_shown = !finding.excerpt.is_empty() && finding.excerpt != finding.path;
-    let is_part = !matched.is_empty() && !(before.trim().is_empty() && after.trim().is_empty());
+    let is_whole = before.trim().is_empty() && after.trim().is_empty();
+    let is_part = !matched.is_empty() && !is_whole;
     let (open, close) = if is_part { ("«", "»") } else { ("", "") };
     let marked = format!("{STRONG}{open}{matched}{close}{STRONG:#}");
     is_shown.then(|| format!("{FAINT}  | {before}{FAINT:#}{marked}{FAINT}{after}{FAINT:#}"))
