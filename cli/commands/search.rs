@@ -9,7 +9,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit},
     hints,
-    print::{FAINT, STRONG, visible},
+    print::{FAINT, STRONG, WARN, visible},
 };
 
 /// Default number of results.
@@ -46,6 +46,9 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
             let title = result.title.iter().map(String::as_str);
             let text = title.chain([result.description.as_str()]).collect::<Vec<_>>().join(" · ");
             writeln!(out, "  {}", visible(&shortened(&text)))?;
+            if let Some(deprecated) = &result.deprecated {
+                writeln!(out, "  {WARN}{}{WARN:#}", visible(&shortened(deprecated)))?;
+            }
         }
         match results.first() {
             None => writeln!(out, "No skills match {query:?}; try fewer or other words"),

@@ -294,6 +294,7 @@ impl Installer<'_> {
             warnings: Vec::new(),
             locked: None,
             base: None,
+            notes: Vec::new(),
             taken: None,
             release: None,
         };

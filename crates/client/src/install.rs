@@ -432,6 +432,7 @@ impl Installer<'_> {
             touched: planned.touched(),
             conflicts: planned.conflicts.clone(),
             proposal: planned.step.proposal().cloned().filter(|_| status == InstallStatus::Conflict),
+            notes: candidate.notes.clone(),
             warnings: candidate.warnings.clone(),
             checkout_pending: None,
             error: (status == InstallStatus::Conflict).then(conflict),

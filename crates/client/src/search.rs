@@ -127,6 +127,7 @@ fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (Searc
         title: entry.title.clone(),
         version: entry.version.to_string(),
         description: entry.description.clone(),
+        deprecated: entry.deprecated().map(|deprecated| deprecated.to_string()),
         score,
         registry,
     };

@@ -6,7 +6,7 @@ use library::Origin;
 use skill::{Bundle, Digest, Limits, SkillName, shell_word};
 
 use super::{InstallError, InstallRequest};
-use crate::lock_file::LockedSkill;
+use crate::{lock_file::LockedSkill, releases::ReleaseNotes};
 
 /// A skill in memory, with its origin.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ pub(crate) struct Candidate {
     /// True if it is installed only as a requirement of other skills.
     pub is_dependency: bool,
     pub warnings: Vec<String>,
+    /// Changelogs of the releases since the installed one.
+    pub notes: Vec<ReleaseNotes>,
     /// Entry of the lock file for which it was fetched.
     pub locked: Option<LockedSkill>,
     /// Files of the installed release, if they are needed for a merge.

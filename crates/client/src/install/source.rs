@@ -33,6 +33,7 @@ use crate::{
     lock_file::{LockFile, LockedSkill},
     lookalike, paths,
     registry::{Registries, Registry, Route},
+    releases::install_instead,
     resolve::{self, Located, ResolveError, Resolved},
     spec::{Spec, VersionRequest},
 };
@@ -252,7 +253,7 @@ impl<'a> Source<'a> {
         });
         let release = format!("{name} {}", entry.version);
         let yanked = Some(format!("{release} {}", entry.yank_advice())).filter(|_| entry.yanked);
-        let deprecated = entry.deprecated().map(|deprecated| format!("{release} is {deprecated}"));
+        let deprecated = entry.deprecated().map(|advice| format!("{release} is {advice}{}", install_instead(&advice)));
         let vouchers = signer::vouchers(registry, entry, signer.as_deref());
         Ok(Candidate {
             name: name.name.clone(),
@@ -268,6 +269,7 @@ impl<'a> Source<'a> {
             warnings: yanked.into_iter().chain(deprecated).collect(),
             locked: None,
             base: None,
+            notes: Vec::new(),
             taken: None,
             release: None,
         })
@@ -312,6 +314,7 @@ impl<'a> Source<'a> {
             warnings: Vec::new(),
             locked: None,
             base: None,
+            notes: Vec::new(),
             taken: None,
             release: None,
         }))
@@ -384,6 +387,7 @@ impl<'a> Source<'a> {
             warnings,
             locked: None,
             base: None,
+            notes: Vec::new(),
             taken: None,
             release: None,
         })
