@@ -1,6 +1,6 @@
 //! Authors of many skills: publishing in batches, changelogs, deprecated skills, and forks.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -185,6 +185,7 @@ fn deprecated_skill_is_marked_everywhere() {
     let (sandbox, registry) = author();
     let at = ["--registry", registry.as_str()];
     with_changelogs(&sandbox, &registry);
+    publish(&sandbox, &registry, &["skills/gamma"]).done();
     let deprecate = ["yank", "acme/alpha", "--deprecate", at[0], at[1]];
     let more = ["--replacement", "acme/gamma", "--reason", "gamma does both"];
     let marked = sandbox.done(&[&deprecate[..], &more].concat());
@@ -217,4 +218,82 @@ fn info_lists_forks_and_requirements() {
     let text = sandbox.run(&["info", "acme/alpha"]).exits(0).text();
     assert!(text.contains("Requires: acme/beta@^1") && text.contains("Fork: me/alpha 1.0.0 from acme/alpha"), "{text}");
     assert_eq!(sandbox.done(&["info", "me/alpha"])["forked_by"], json!([]));
+}
+
+/// acme/alpha installed and changed here, and a fork of it with another change.
+fn forked() -> Sandbox {
+    let sandbox = Sandbox::new();
+    skill(&sandbox, "alpha", "One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive.", "");
+    sandbox.done(&["publish", "skills/alpha", "--owner", "acme"]);
+    let lib = sandbox.path("fork").display().to_string();
+    sandbox.done(&["install", "acme/alpha", "--library", &lib]);
+    let patch = ["manage", "patch", "alpha", "--library", &lib, "--find", "Five.", "--replace", "Five of the fork."];
+    sandbox.done(&patch);
+    sandbox.done(&["publish", "alpha", "--from-fork", "--owner", "me", "--library", &lib]);
+    sandbox.done(&["install", "acme/alpha"]);
+    sandbox.done(&["manage", "patch", "alpha", "--find", "One.", "--replace", "One of mine."]);
+    sandbox
+}
+
+fn text(folder: &Path) -> String {
+    fs::read_to_string(folder.join("SKILL.md")).unwrap()
+}
+
+#[test]
+fn fork_is_merged_into_its_original() {
+    let sandbox = forked();
+    let merge = ["update", "alpha", "--from", "me/alpha"];
+    let dry = sandbox.done(&[&merge[..], &["--dry-run"]].concat());
+    assert_eq!(dry["skills"][0]["status"], "dry_run", "{dry:#}");
+    let merged = sandbox.done(&merge);
+    assert_eq!([&merged["skills"][0]["status"], &merged["skills"][0]["name"]], ["merged", "acme/alpha"], "{merged:#}");
+    let files = text(&sandbox.user_skill("alpha"));
+    assert!(files.contains("One of mine.") && files.contains("Five of the fork."), "{files}");
+    let lock = fs::read_to_string(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap();
+    assert!(lock.contains("acme/alpha") && !lock.contains("\"me/alpha"), "{lock}");
+    sandbox.done(&["verify"]);
+    assert_eq!(sandbox.done(&merge)["skills"][0]["status"], "unchanged");
+    skill(&sandbox, "alpha", "One.\n\nTwo.\n\nThree of acme.\n\nFour.\n\nFive.", "");
+    sandbox.done(&["publish", "skills/alpha", "--owner", "acme"]);
+    assert_eq!(sandbox.done(&["update"])["skills"][0]["status"], "merged", "it still follows its source");
+    let files = text(&sandbox.user_skill("alpha"));
+    assert!(files.contains("Three of acme.") && files.contains("Five of the fork."), "{files}");
+}
+
+#[test]
+fn original_is_merged_into_its_fork() {
+    let sandbox = forked();
+    let lib = sandbox.path("other").display().to_string();
+    sandbox.done(&["install", "me/alpha", "--library", &lib]);
+    skill(&sandbox, "alpha", "One of acme.\n\nTwo.\n\nThree.\n\nFour.\n\nFive.", "");
+    sandbox.done(&["publish", "skills/alpha", "--owner", "acme"]);
+    sandbox.done(&["update", "alpha", "--from", "acme/alpha", "--library", &lib]);
+    let files = text(&sandbox.path("other/alpha"));
+    assert!(files.contains("One of acme.") && files.contains("Five of the fork."), "{files}");
+}
+
+#[test]
+fn conflicting_fork_needs_a_side() {
+    let sandbox = forked();
+    sandbox.done(&["manage", "patch", "alpha", "--find", "Five.", "--replace", "Five of mine."]);
+    let merge = ["update", "alpha", "--from", "me/alpha"];
+    let before = text(&sandbox.user_skill("alpha"));
+    let refused = sandbox.ask(&merge).refused_with_hint(6, "merge_conflict");
+    assert!(refused["hint"].as_str().unwrap().contains("--from me/alpha --theirs"), "{refused:#}");
+    assert_eq!(text(&sandbox.user_skill("alpha")), before);
+    sandbox.done(&[&merge[..], &["--theirs"]].concat());
+    let files = text(&sandbox.user_skill("alpha"));
+    assert!(files.contains("One of mine.") && files.contains("Five of the fork."), "{files}");
+}
+
+#[test]
+fn unrelated_skill_is_not_merged() {
+    let sandbox = forked();
+    skill(&sandbox, "beta", "Something else.", "");
+    sandbox.done(&["publish", "skills/beta", "--owner", "acme"]);
+    let refused = sandbox.ask(&["update", "alpha", "--from", "acme/beta"]).refused_with_hint(6, "unrelated");
+    assert!(refused["hint"].as_str().unwrap().contains("install acme/beta --as"), "{refused:#}");
+    sandbox.ask(&["update", "alpha", "--from", "acme/alpha"]).refused_with_hint(2, "usage");
+    sandbox.ask(&["update", "alpha", "--from", "acme/none"]).refused_with_hint(7, "not_found");
+    sandbox.ask(&["update", "--from", "me/alpha"]).refused(2, "usage");
 }

@@ -295,6 +295,7 @@ impl Installer<'_> {
             locked: None,
             base: None,
             notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         };

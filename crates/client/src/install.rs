@@ -30,8 +30,8 @@ use library::{
 use skill::{SkillName, diff};
 
 pub(crate) use candidate::{Candidate, ImportedFolder};
-pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
+pub use error::{ForkMergeError, InstallError};
 pub use evidence::Outcomes;
 pub(crate) use fetch_item::FetchItem;
 use fetch_item::orders;
@@ -414,7 +414,7 @@ impl Installer<'_> {
         };
         Installed {
             name: candidate.full_name(),
-            version: candidate.origin.version(),
+            version: candidate.followed().version(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
             originals: Vec::new(),

@@ -347,14 +347,6 @@ impl Registry {
         self.with(shard::skill_file(name).into_iter().collect())
     }
 
-    /// Returns the index after fetching the entries of several skills at once.
-    ///
-    /// # Errors
-    /// [`RegistryError`] if they cannot be fetched.
-    pub fn with_skills(&self, names: &[QualifiedName]) -> Result<&Index, RegistryError> {
-        self.with(names.iter().filter_map(shard::skill_file).collect())
-    }
-
     /// Returns the index after fetching the file of an owner.
     ///
     /// # Errors

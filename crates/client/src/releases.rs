@@ -228,10 +228,13 @@ pub fn yank(
     Ok(Yanked { registry, location, entry, releases: 1 })
 }
 
-/// Returns the end of a sentence with the command that installs the replacement of a deprecated release; empty without
-/// a valid replacement.
-pub(crate) fn install_instead(advice: &Deprecation) -> String {
+/// Returns the end of a sentence with the command that installs the replacement of a deprecated release; empty unless
+/// the same registry has the replacement.
+pub(crate) fn install_instead(registry: &Registry, advice: &Deprecation) -> String {
     let name = advice.replacement.as_deref().and_then(|name| name.parse::<QualifiedName>().ok());
+    let offered = |name: &QualifiedName| registry.with_skill(name).ok()?.releases(name).ok();
+    let is_offered = |name: &QualifiedName| offered(name).is_some_and(|all| all.iter().any(Entry::is_offered));
+    let name = name.filter(is_offered);
     name.map(|name| format!("; to install the other: skillhub install {name}")).unwrap_or_default()
 }
 

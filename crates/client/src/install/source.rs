@@ -253,7 +253,8 @@ impl<'a> Source<'a> {
         });
         let release = format!("{name} {}", entry.version);
         let yanked = Some(format!("{release} {}", entry.yank_advice())).filter(|_| entry.yanked);
-        let deprecated = entry.deprecated().map(|advice| format!("{release} is {advice}{}", install_instead(&advice)));
+        let deprecated =
+            entry.deprecated().map(|advice| format!("{release} is {advice}{}", install_instead(registry, &advice)));
         let vouchers = signer::vouchers(registry, entry, signer.as_deref());
         Ok(Candidate {
             name: name.name.clone(),
@@ -270,6 +271,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         })
@@ -315,6 +317,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         }))
@@ -388,6 +391,7 @@ impl<'a> Source<'a> {
             locked: None,
             base: None,
             notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         })

@@ -280,7 +280,7 @@ fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
         None if entry.yanked => entry.yank_advice(),
         None => {
             let advice = entry.deprecated()?;
-            format!("is {advice}{}", install_instead(&advice))
+            format!("is {advice}{}", install_instead(registry, &advice))
         }
     };
     Some(format!("the installed {} {} {what}", entry.name, entry.version))
@@ -307,7 +307,7 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
 
 /// Returns the files of the installed release under the name of the skill's folder: from the history, otherwise by the
 /// lock file from the cache or the registry.
-fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
+pub(super) fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
     let digest = skill.origin.digest();
     if let Some((_, files)) = by.library.release_here(&skill.name, &skill.origin)? {
         return Ok(Some(files));
