@@ -91,7 +91,7 @@ pub enum Command {
     Pack(commands::pack::PackArgs),
     /// Unpack a .skill file into a folder
     Unpack(commands::pack::UnpackArgs),
-    /// Publish a skill to a registry
+    /// Publish skills to a registry
     Publish(commands::publish::PublishArgs),
     /// Search registries and other sources for skills
     #[command(alias = "find")]

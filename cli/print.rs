@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod diff;
+mod notes;
 mod people;
 mod table;
 mod terminal;
@@ -24,13 +25,14 @@ use serde::Serialize;
 
 pub use capabilities::{capability_lines, delta_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
+pub use notes::notes_lines;
 pub use ops::visible;
 pub use people::{past_time, stored_past_time};
 pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;
 pub use terminal::{escape_controls, plain_json};
-pub use verdict::{findings_lines, problem_line, severity_style, verdict_style, waiver_words};
+pub use verdict::{detail_lines, findings_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
 use crate::{

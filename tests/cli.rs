@@ -7,6 +7,7 @@ mod adopting;
 #[cfg(unix)]
 mod agent_attacks;
 mod agents_view;
+mod authors;
 mod bad_input;
 mod branches;
 mod composing;

@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::Args;
-use client::{LockFile, Signed};
+use client::{Info, LockFile, Signed};
 use evolve::{Count, eprocess::wilson};
 use registry_index::{Entry, EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
@@ -12,8 +12,11 @@ use skill::{QualifiedName, counted};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{BAD, FAINT, Page, STRONG, Table, visible},
+    print::{BAD, FAINT, Page, STRONG, Table, capability_lines, notes_lines, visible},
 };
+
+/// Maximum number of forks that are shown.
+const FORKS: usize = 10;
 
 /// Flags of `info`.
 #[derive(Debug, Args)]
@@ -40,6 +43,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let document = json!({
         "ok": true, "name": info.name.to_string(), "registry": info.location, "releases": releases, "signed": signed,
         "forks": releases.iter().filter_map(|entry| fork(entry)).collect::<Vec<Value>>(),
+        "forked_by": info.forks.iter().map(forked_by).collect::<Vec<Value>>(), "capabilities": info.capabilities,
     });
     context.out.answer(&document, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
@@ -49,36 +53,17 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                 writeln!(out, "Requires: {}", visible(&newest.requires.join("; ")))?;
             }
         }
-        let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
-        for (entry, signed) in releases.iter().zip(&info.signed) {
-            let made_from = entry.forked_from.as_ref().map(|from| format!("forked from {from}"));
-            table.row(&[
-                entry.version.to_string(),
-                entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
-                entry.publisher.clone(),
-                entry.files.to_string(),
-                entry.size.to_string(),
-                entry.verdict.to_string(),
-                match signed {
-                    Signed::Not => String::new(),
-                    Signed::With(key) => key.clone(),
-                    Signed::Badly(_) => "invalid".to_owned(),
-                },
-                visible(
-                    &[flag_of(entry), entry.deprecated().map(|deprecated| deprecated.to_string()), made_from]
-                        .into_iter()
-                        .flatten()
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                ),
-            ]);
+        for line in info.capabilities.iter().flat_map(capability_lines) {
+            writeln!(out, "{line}")?;
         }
-        table.write(out)?;
+        table_of(&info).write(out)?;
+        notes_lines(&info.notes()).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for entry in &releases {
             for line in entry.forked_from.iter().flat_map(results_lines) {
                 writeln!(out, "{FAINT}{}{FAINT:#}  {line}", entry.version)?;
             }
         }
+        forks_lines(&info.forks).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for why in info.signed.iter().filter_map(Signed::fault) {
             writeln!(out, "{BAD}do not trust it{BAD:#}: {}", visible(why))?;
         }
@@ -86,6 +71,35 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         next_step(&info.name, is_taken, is_offered, out)
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns the table of the releases.
+fn table_of(info: &Info) -> Table {
+    let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
+    for (entry, signed) in info.releases.iter().zip(&info.signed) {
+        let made_from = entry.forked_from.as_ref().map(|from| format!("forked from {from}"));
+        table.row(&[
+            entry.version.to_string(),
+            entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
+            entry.publisher.clone(),
+            entry.files.to_string(),
+            entry.size.to_string(),
+            entry.verdict.to_string(),
+            match signed {
+                Signed::Not => String::new(),
+                Signed::With(key) => key.clone(),
+                Signed::Badly(_) => "invalid".to_owned(),
+            },
+            visible(
+                &[flag_of(entry), entry.deprecated().map(|deprecated| deprecated.to_string()), made_from]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
+        ]);
+    }
+    table
 }
 
 /// Prints the next command, if there is one that applies to this library.
@@ -147,6 +161,30 @@ fn fork(entry: &registry_index::Entry) -> Option<Value> {
         "version": entry.version.to_string(), "name": from.name, "digest": from.digest,
         "outcomes": outcomes, "evals": from.evals,
     }))
+}
+
+/// Formats a fork of the skill as JSON.
+fn forked_by(entry: &Entry) -> Value {
+    let from = entry.forked_from.as_ref().and_then(|from| from.version.as_ref());
+    let (name, version) = (entry.name.to_string(), entry.version.to_string());
+    json!({"name": name, "version": version, "from": from, "published_at": entry.published_at.to_string()})
+}
+
+/// Formats the newest fork of each owner, one line each.
+fn forks_lines(forks: &[Entry]) -> Vec<String> {
+    let newest =
+        forks.iter().enumerate().filter(|(at, fork)| forks.get(at + 1).is_none_or(|next| next.name != fork.name));
+    let mut lines: Vec<String> = newest
+        .take(FORKS)
+        .map(|(_, fork)| {
+            let from = fork.forked_from.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("Fork: {} {} {FAINT}from {}{FAINT:#}", fork.name, fork.version, visible(&from))
+        })
+        .collect();
+    if lines.len() == FORKS {
+        lines.push(format!("{FAINT}--json has all forks{FAINT:#}"));
+    }
+    lines
 }
 
 /// Formats the signature of one release as JSON.

@@ -27,7 +27,7 @@ use crate::{
     hints, needs,
     print::{
         BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines,
-        verdict_style, visible,
+        notes_lines, verdict_style, visible,
     },
 };
 
@@ -278,6 +278,9 @@ fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> 
     }
     let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
     for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
+        writeln!(out, "  {line}")?;
+    }
+    for line in notes_lines(&skill.notes) {
         writeln!(out, "  {line}")?;
     }
     for warning in &skill.warnings {

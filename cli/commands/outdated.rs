@@ -1,7 +1,7 @@
 //! `skillhub outdated` lists installed skills that have newer releases.
 
 use clap::Args;
-use client::Outdated;
+use client::{Outdated, ReleaseNotes};
 use library::CommitId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     exit::{CliError, ErrorOfOne, Exit, error_of_one, exit_of_one},
     hints,
-    print::{BAD, FAINT, GOOD, Table, WARN, visible},
+    print::{BAD, FAINT, GOOD, Table, WARN, notes_lines, visible},
 };
 
 /// Flags of `outdated`.
@@ -57,6 +57,12 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         told.iter().for_each(|skill| table.row(&row(skill)));
         table.write(out)?;
         for skill in &told {
+            if !skill.notes.is_empty() {
+                writeln!(out, "Changes in {}:", visible(&skill.origin.name()))?;
+            }
+            for line in notes_lines(&skill.notes) {
+                writeln!(out, "  {line}")?;
+            }
             for warning in &skill.warnings {
                 out.message(format_args!(
                     "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
@@ -118,6 +124,8 @@ struct OutdatedSkill<'a> {
     wanted: Option<&'a str>,
     /// Newest version or commit, whatever was asked for.
     newest: Option<&'a str>,
+    /// Changelogs of the releases that `update` would bring, newest first.
+    changelog: &'a [ReleaseNotes],
     /// Warnings, one sentence each.
     warnings: &'a [String],
     /// Reason why the source could not be asked.
@@ -134,6 +142,7 @@ impl<'a> OutdatedSkill<'a> {
             requested: &skill.requested,
             wanted: skill.wanted.as_deref(),
             newest: skill.newest.as_deref(),
+            changelog: &skill.notes,
             warnings: &skill.warnings,
             error: skill.error.as_ref().map(error_of_one),
         }

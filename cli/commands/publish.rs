@@ -1,19 +1,21 @@
-//! `skillhub publish` publishes a skill as a release in a registry.
+//! `skillhub publish` publishes skills as releases in a registry.
+
+mod batch;
 
 use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use client::{
-    BlockedSkill, Fork, ForkResults, Logins, PublishError, PublishOptions, PublishStatus, Published, Publisher,
+    Accept, BlockedSkill, Fork, ForkResults, Logins, PublishError, PublishOptions, PublishStatus, Published, Publisher,
     SigningKey,
 };
 use evolve::Stats;
 use library::{Library, StoredWaiver};
 use ops::skill_name;
-use registry_index::{EvalCounts, OutcomeCounts};
+use registry_index::{Bump, EvalCounts, OutcomeCounts};
 use serde_json::json;
 use skill::{SkillName, counted};
 
@@ -23,13 +25,16 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::{FAINT, STRONG, WARN, findings_lines, problem_line, verdict_style, visible},
+    reading::text_at,
 };
 
 /// Flags of `publish`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub publish ./my-skill --owner acme
-  skillhub publish ./my-skill --version 1.2.0 --changelog \"Handles scanned pages\"
+  skillhub publish ./my-skill --bump minor --changelog \"Handles scanned pages\"
+  skillhub publish skills/ --changed --dry-run   a table of what would be published
+  skillhub publish skills/ --changed --bump patch --changelog @CHANGES.md
   skillhub publish ./my-skill --owner acme --registry git@host:team/skills.git
   skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configured key
   skillhub publish ./my-skill --sign=~/.ssh/work
@@ -38,17 +43,25 @@ use crate::{
   skillhub publish pdf-forms --from-fork --owner me   an installed skill with your changes
 
 Scans the skill and adds a release to the registry of --registry, else to the configured one. A published
-release cannot be changed; `skillhub yank` hides it from new installs.")]
+release cannot be changed; `skillhub yank` hides it from new installs. Several skills are all checked before
+the first one is published; after a failure, the same command continues.")]
 pub struct PublishArgs {
-    /// Skill folder; with --from-fork, an installed skill
-    dir: PathBuf,
+    /// Skill folders, or folders of skills; with --from-fork, an installed skill
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
     /// Version, as MAJOR.MINOR.PATCH [default: the frontmatter's, else the next patch version]
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
+    /// Increase this number of the newest version, instead of using the frontmatter's
+    #[arg(long, value_name = "PART", conflicts_with = "version")]
+    bump: Option<Part>,
+    /// Publish only skills whose content differs from their newest release
+    #[arg(long, conflicts_with = "from_fork")]
+    changed: bool,
     /// Owner of the skill [default: the configured owner, else the account of `skillhub login`]
     #[arg(long, value_name = "OWNER")]
     owner: Option<String>,
-    /// Changes in this release, for its users
+    /// Changes in this release, for its users: a text, or @FILE
     #[arg(long, value_name = "TEXT", default_value = "")]
     changelog: String,
     /// Sign the release with an ssh-ed25519 key [default: the configured key, else ~/.ssh/id_ed25519]
@@ -67,12 +80,38 @@ pub struct PublishArgs {
     accept: AcceptArgs,
 }
 
-/// Publishes the skill.
+/// A number of a version.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Part {
+    /// 1.2.3 becomes 2.0.0
+    Major,
+    /// 1.2.3 becomes 1.3.0
+    Minor,
+    /// 1.2.3 becomes 1.2.4
+    Patch,
+}
+
+impl From<Part> for Bump {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Major => Self::Major,
+            Part::Minor => Self::Minor,
+            Part::Patch => Self::Patch,
+        }
+    }
+}
+
+/// Maximum size in bytes of the file of a changelog: several times the limit of the text.
+const CHANGELOG_FILE_BYTES: u64 = 64 << 10;
+
+/// Publishes the skill, or several.
 pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let options = PublishOptions {
         version: args.version.clone(),
         owner: args.owner.clone().or_else(|| context.config.owner.clone()).or_else(|| signed_in(context)),
-        changelog: args.changelog.clone(),
+        bump: args.bump.map(Bump::from),
+        changed: args.changed,
+        changelog: changelog(context, &args.changelog)?,
         dry_run: args.dry_run,
     };
     let registries = context.registries();
@@ -85,30 +124,70 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
         true => client::accept_nothing(blocked),
         false => recorded(context, blocked, acceptor.decide(blocked)),
     };
-    let published = match args.from_fork {
-        true => {
-            let mut library = context.library()?;
-            let name = installed_name(context, &library, &args.dir)?;
-            let known = |library: &Library, fork: &Fork<'_>| match args.no_results {
-                true => ForkResults::default(),
-                false => fork_results(context, library, fork),
-            };
-            client::publish_fork(&mut library, &name, &options, by, &context.stamp(), &known, &accept)
-        }
-        false => {
-            let folder = context.absolute(&args.dir);
-            client::publish(&folder.canonicalize().map_err(io_at(&folder))?, &options, by, &accept)
-        }
+    let published = match (args.from_fork, args.paths.as_slice()) {
+        (true, [named]) => publish_fork(context, args, named, &options, by, &accept)?,
+        (true, _) => return Err(CliError::usage("--from-fork publishes one installed skill".to_owned())),
+        (false, paths) => match folders(context, paths)?.as_slice() {
+            [folder] if paths.len() == 1 && !args.changed => {
+                client::publish(folder, &options, by, &accept).map_err(refused)?
+            }
+            folders => {
+                let items = client::publish_all(folders, &options, by, &accept).map_err(failed)?;
+                return batch::answer(context, &items, args.dry_run);
+            }
+        },
     };
-    let published = published.map_err(|error| {
-        let accept_hint = match &error {
-            PublishError::Blocked(blocked) => accept_hint([blocked.report()]),
-            _ => None,
-        };
-        failed(error).with_accept_hint(accept_hint)
-    })?;
     print(context, &published)?;
     Ok(Exit::Done)
+}
+
+/// Converts an error, with the command that accepts the findings of a blocked skill.
+fn refused(error: PublishError) -> CliError {
+    let accept_hint = match &error {
+        PublishError::Blocked(blocked) => accept_hint([blocked.report()]),
+        _ => None,
+    };
+    failed(error).with_accept_hint(accept_hint)
+}
+
+/// Publishes an installed skill under the publisher's own name.
+fn publish_fork(
+    context: &Context,
+    args: &PublishArgs,
+    named: &Path,
+    options: &PublishOptions,
+    by: Publisher<'_>,
+    accept: &Accept<'_>,
+) -> Result<Published, CliError> {
+    let mut library = context.library()?;
+    let name = installed_name(context, &library, named)?;
+    let known = |library: &Library, fork: &Fork<'_>| match args.no_results {
+        true => ForkResults::default(),
+        false => fork_results(context, library, fork),
+    };
+    client::publish_fork(&mut library, &name, options, by, &context.stamp(), &known, accept).map_err(refused)
+}
+
+/// Returns the folders of all skills, each once.
+fn folders(context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let path = context.absolute(path);
+        let found = client::skill_folders(&path.canonicalize().map_err(io_at(&path))?).map_err(failed)?;
+        for folder in found {
+            if !all.contains(&folder) {
+                all.push(folder);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the text of a changelog, or that of the file named after an `@`.
+fn changelog(context: &Context, given: &str) -> Result<String, CliError> {
+    let Some(file) = given.strip_prefix('@') else { return Ok(given.to_owned()) };
+    let path = context.absolute(Path::new(file));
+    text_at(&path, CHANGELOG_FILE_BYTES).map_err(io_at(&path))
 }
 
 /// Stores the waivers in the library and its log. Waivers that cannot be stored are discarded, so their skills stay
@@ -206,6 +285,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
             PublishStatus::Published => writeln!(out, "Published {release} to {registry}")?,
             PublishStatus::Unchanged => writeln!(out, "Unchanged: {registry} already has {release} with this content")?,
             PublishStatus::DryRun => writeln!(out, "Would publish {release} to {registry}")?,
+            PublishStatus::NotPublished => writeln!(out, "Not published: {release}")?,
         }
         let style = verdict_style(published.verdict);
         writeln!(out, "  {}, scan: {style}{}{style:#}", counted(published.size, "byte"), published.verdict)?;

@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
-    print::{FAINT, STRONG, stored_past_time, visible},
+    print::{FAINT, STRONG, WARN, stored_past_time, visible},
     reading::read_answer,
 };
 
@@ -59,11 +59,14 @@ pub fn run(context: &Context, global: &Global, args: &SearchArgs) -> Result<Exit
         context.out.note(&unreached(source));
     }
     context.out.answer(&SearchDocument::of(&found), |out| {
-        for SearchResult { name, version, title, description, install, .. } in &found.results {
+        for SearchResult { name, version, title, description, deprecated, install, .. } in &found.results {
             let version = visible(version);
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{version}{FAINT:#}", visible(name))?;
             let text = title.iter().map(String::as_str).chain([description.as_str()]).collect::<Vec<_>>().join(" · ");
             writeln!(out, "  {}", visible(&shortened(&text)))?;
+            if let Some(deprecated) = deprecated {
+                writeln!(out, "  {WARN}{}{WARN:#}", visible(&shortened(deprecated)))?;
+            }
             if install != name {
                 writeln!(out, "  {FAINT}skillhub install {}{FAINT:#}", visible(install))?;
             }

@@ -17,6 +17,7 @@ use crate::{
   skillhub update pdf-forms --dry-run            preview the changes, and conflicts with yours
   skillhub update acme/pdf-forms@^2              to the newest in a range; the lock file keeps it
   skillhub update pdf-forms --theirs             resolve conflicts with the release's side
+  skillhub update pdf-forms --from me/pdf-forms  merge a fork, or the original of a fork
   skillhub undo                                  undo the update
 
 Your changes are merged with the release. In a conflict the skill stays as it is, and a proposal holds both
@@ -24,6 +25,9 @@ sides: resolve it with `skillhub review edit ID`, then `skillhub review accept I
 pub struct UpdateArgs {
     /// Skills, as name, owner/name or owner/name@version [default: all]
     name: Vec<String>,
+    /// Merge the newest release of this fork, or of the original, into the skill, which keeps its source
+    #[arg(long, value_name = "OWNER/NAME", requires = "name")]
+    from: Option<String>,
     /// Resolve conflicts with the release's side
     #[arg(long, conflicts_with = "ours")]
     theirs: bool,
@@ -52,7 +56,11 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     };
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
     let accept_keys = args.accept_key.clone();
-    let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
+    let from = args.from.as_deref().map(str::parse).transpose().map_err(|error: client::SpecError| failed(error))?;
+    if from.is_some() && args.name.len() != 1 {
+        return Err(CliError::usage("--from merges into one skill: name exactly one".to_owned()));
+    }
+    let request = UpdateRequest { skills, from, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting))?;
     answer(context, updated, "Nothing to update: no installed skills")
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use registry_index::Deprecation;
 use serde_json::json;
-use skill::QualifiedName;
+use skill::{QualifiedName, counted};
 
 use crate::{
     context::Context,
@@ -19,18 +19,19 @@ const REASON_CHARS: usize = 4000;
 #[command(after_help = "Examples:
   skillhub yank acme/pdf-forms@1.2.0 --reason \"it loses pages; use 1.2.1\"
   skillhub yank acme/pdf-forms@1.2.0 --undo
-  skillhub yank acme/pdf-forms@1.2.0 --deprecate --replacement acme/forms
-  skillhub yank acme/pdf-forms@1.2.0 --deprecate --undo
+  skillhub yank acme/pdf-forms --deprecate --replacement acme/forms     all releases
+  skillhub yank acme/pdf-forms@1.2.0 --deprecate --reason \"it loses pages\"
+  skillhub yank acme/pdf-forms --deprecate --undo
 
 A yanked release is installed only where a lock file or an exact version asks for it. A deprecated release
 still installs, with a note that names the replacement.")]
 pub struct YankArgs {
-    /// owner/name@version
+    /// owner/name@version; with --deprecate, owner/name means all releases
     spec: String,
     /// Make the release available again; with --deprecate, remove the deprecation
     #[arg(long)]
     undo: bool,
-    /// Mark the release as deprecated instead of yanking it
+    /// Mark the release, or all releases, as deprecated instead of yanking it
     #[arg(long)]
     deprecate: bool,
     /// Skill to use instead of the deprecated one
@@ -62,7 +63,7 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
     let document = json!({
         "ok": true, "registry": yanked.location, "name": entry.name.to_string(),
         "version": entry.version, "yanked": entry.yanked, "reason": entry.yanked_reason(),
-        "deprecated": entry.deprecated(),
+        "deprecated": entry.deprecated(), "releases": yanked.releases,
     });
     context.out.answer(&document, |out| {
         let word = match (args.deprecate, args.undo) {
@@ -71,7 +72,11 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
             (false, false) => "Yanked",
             (false, true) => "Unyanked",
         };
-        writeln!(out, "{word} {STRONG}{} {}{STRONG:#} in {}", entry.name, entry.version, yanked.location)
+        let which = match yanked.releases {
+            1 => entry.version.to_string(),
+            several => format!("({})", counted(several, "release")),
+        };
+        writeln!(out, "{word} {STRONG}{} {which}{STRONG:#} in {}", entry.name, yanked.location)
     })?;
     Ok(Exit::Done)
 }

@@ -71,6 +71,9 @@ pub struct Fields {
     /// Release of another owner from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
+    /// Changes in this release, for people: plain text within [`CHANGELOG_CHARS`](crate::CHANGELOG_CHARS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changelog: Option<String>,
     /// True if new installs do not choose the release. It can still be installed by its exact version.
     #[serde(default)]
     pub yanked: bool,

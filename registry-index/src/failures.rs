@@ -104,6 +104,8 @@ impl Fails for AppendError {
     fn failure(&self) -> Failure {
         match self {
             Self::Name(_) | Self::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
+            Self::Changelog(_) => Failure::new(FailureKind::Invalid, "invalid_changelog")
+                .hint("give plain text, or name a text file: --changelog @CHANGES.md"),
             Self::Blocked { .. } | Self::Unjudged => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Archive { .. } | Self::Damaged { .. } => {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("list all problems: skillhub index verify")

@@ -12,6 +12,7 @@
 //! Sizes are in bytes, times are UTC with a precision of seconds.
 
 mod as_text;
+mod changelog;
 mod changes;
 mod config;
 mod content;
@@ -35,6 +36,7 @@ mod store;
 mod verify;
 mod versions;
 
+pub use changelog::{CHANGELOG_CHARS, ChangelogError, checked_changelog};
 pub use config::{ArchiveLocation, Config, ConfigError};
 pub use content::{FetchError, LineDiffers};
 pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
@@ -52,4 +54,4 @@ pub use signature::{
 pub use status::{Deprecation, Notice};
 pub use store::StoreError;
 pub use verify::{Fault, FaultKind};
-pub use versions::{ReleaseSelector, ReleaseSelectorError, newest, next_patch, select};
+pub use versions::{Bump, ReleaseSelector, ReleaseSelectorError, newest, next_version, select};

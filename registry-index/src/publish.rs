@@ -13,8 +13,8 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
-    ArchiveLocation, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey, ReadError,
-    SignatureError, StoreError,
+    ArchiveLocation, ChangelogError, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey,
+    ReadError, SignatureError, StoreError, checked_changelog,
     index::parse_lines,
     lines::Lines,
     shard,
@@ -38,7 +38,8 @@ pub struct NewRelease {
     pub name: QualifiedName,
     /// Version of the release.
     pub version: Version,
-    /// Description of the changes, for people. It becomes the body of the commit message and may be empty.
+    /// Description of the changes, for people: [`checked_changelog`]. It is stored in the entry and in the commit
+    /// message, and may be empty.
     pub changelog: String,
     /// Signature over its [`statement`]; `None` if it is not signed.
     pub signature: Option<String>,
@@ -165,6 +166,9 @@ pub enum AppendError {
         /// Problem with the file.
         reason: OwnerFileError,
     },
+    /// The changelog is not plain text, or is too long.
+    #[error(transparent)]
+    Changelog(#[from] ChangelogError),
     /// The index keeps its archives at this URL, where this crate cannot write.
     #[error("the index keeps its archives at {0}, so none can be added here")]
     Elsewhere(String),
@@ -336,7 +340,7 @@ impl Index {
             let mut edits = vec![TreeEdit::Put(new.path.clone(), lines)];
             edits.extend(owner_file.map(|text| TreeEdit::Put(owner_path.clone(), text.into_bytes())));
             edits.extend(bundle_edit(base, &place, new.archive)?);
-            let change = Change { edits, message: message_of(release), stamp: release.stamp.clone() };
+            let change = Change { edits, message: message_of(entry), stamp: release.stamp.clone() };
             Ok(PlanOutcome::Commit(change, Appended::Published(entry.clone())))
         })
     }
@@ -430,6 +434,7 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &Archive) -> Resu
         published_at: stamp.at,
         signature: release.signature.clone(),
         forked_from: release.forked_from.clone(),
+        changelog: checked_changelog(&release.changelog)?,
         yanked: false,
         withdrawn: None,
     })
@@ -465,10 +470,10 @@ fn frontmatter_of(release: &NewRelease, cleared: &Cleared) -> Result<Arc<Frontma
 }
 
 /// Formats the commit message: full name and version, then the changelog.
-fn message_of(release: &NewRelease) -> String {
-    let subject = format!("{} {}\n", release.name, release.version);
-    match release.changelog.trim() {
-        "" => subject,
-        changelog => format!("{subject}\n{changelog}\n"),
+fn message_of(entry: &Entry) -> String {
+    let subject = format!("{} {}\n", entry.name, entry.version);
+    match &entry.changelog {
+        None => subject,
+        Some(changelog) => format!("{subject}\n{changelog}\n"),
     }
 }

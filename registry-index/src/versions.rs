@@ -1,4 +1,4 @@
-//! [`select`], [`newest`], [`next_patch`]: choosing among the releases of a skill.
+//! [`select`], [`newest`], [`next_version`]: choosing among the releases of a skill.
 
 use std::str::FromStr;
 
@@ -76,15 +76,35 @@ fn is_open(entry: &Entry, include_yanked: bool) -> bool {
     if include_yanked { entry.withdrawn.is_none() } else { entry.is_offered() }
 }
 
-/// Returns the default version for a new release: the patch after the highest existing version, including yanked and
-/// withdrawn ones. After a pre-release, it is the version that the pre-release leads to. The first release is 1.0.0.
+/// The number of a version that a new release increases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bump {
+    /// The first number: the release is incompatible.
+    Major,
+    /// The second number: the release adds something.
+    Minor,
+    /// The third number: the release corrects something.
+    #[default]
+    Patch,
+}
+
+/// Returns the version of a new release: one number after the highest existing version, including yanked and withdrawn
+/// ones. After a pre-release, it is the version that the pre-release leads to, if that increases the number. The first
+/// release is 1.0.0.
 #[must_use]
-pub fn next_patch(entries: &[Entry]) -> Version {
+pub fn next_version(entries: &[Entry], bump: Bump) -> Version {
     let Some(highest) = entries.iter().map(|entry| &entry.version).max() else {
         return Version::new(1, 0, 0);
     };
-    let step = u64::from(highest.pre.is_empty());
-    Version::new(highest.major, highest.minor, highest.patch.saturating_add(step))
+    let Version { major, minor, patch, .. } = *highest;
+    let leads_to = !highest.pre.is_empty();
+    match bump {
+        Bump::Major if leads_to && (minor, patch) == (0, 0) => Version::new(major, 0, 0),
+        Bump::Major => Version::new(major.saturating_add(1), 0, 0),
+        Bump::Minor if leads_to && patch == 0 => Version::new(major, minor, 0),
+        Bump::Minor => Version::new(major, minor.saturating_add(1), 0),
+        Bump::Patch => Version::new(major, minor, patch.saturating_add(u64::from(!leads_to))),
+    }
 }
 
 #[cfg(test)]
@@ -140,10 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn next_patch_follows_the_highest() {
-        assert_eq!(next_patch(&[]), Version::new(1, 0, 0));
-        assert_eq!(next_patch(&entries("1.9.0 1.10.3_ 1.2.0")), Version::new(1, 10, 4));
-        assert_eq!(next_patch(&entries("1.9.0 2.0.0!")), Version::new(2, 0, 1));
-        assert_eq!(next_patch(&entries("2.0.0-rc.1")), Version::new(2, 0, 0));
+    fn next_version_follows_the_highest() {
+        let next = |versions: &str| {
+            let entries = entries(versions);
+            [Bump::Major, Bump::Minor, Bump::Patch].map(|bump| next_version(&entries, bump).to_string()).join(" ")
+        };
+        assert_eq!(next(""), "1.0.0 1.0.0 1.0.0");
+        assert_eq!(next("1.9.0 1.10.3_ 1.2.0"), "2.0.0 1.11.0 1.10.4", "a yanked version counts");
+        assert_eq!(next("1.9.0 2.0.0!"), "3.0.0 2.1.0 2.0.1", "a withdrawn version counts");
+        assert_eq!(next("2.0.0-rc.1"), "2.0.0 2.0.0 2.0.0");
+        assert_eq!(next("2.1.0-rc.1"), "3.0.0 2.1.0 2.1.0");
+        assert_eq!(next("2.1.3-rc.1"), "3.0.0 2.2.0 2.1.3");
     }
 }

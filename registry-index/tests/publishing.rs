@@ -9,7 +9,7 @@ use crate::support::*;
 fn release_is_one_commit() {
     let (_dir, index) = index();
     let mut new = release("acme/forms@1.2.0");
-    new.changelog = "Fills tables too.\n\u{1b}[31mred".to_owned();
+    new.changelog = "Fills tables too.\r\nAnd more.\n".to_owned();
     let cleared = cleared(&new.name, "one");
     let packed = archive::pack(cleared.bundle());
     let Appended::Published(entry) = index.append(&new, &cleared, &packed).unwrap() else { panic!("not published") };
@@ -17,11 +17,12 @@ fn release_is_one_commit() {
     assert_eq!((entry.license.as_deref(), entry.keywords.join(" ").as_str()), (Some("MIT"), "forms pdf"));
     assert_eq!((entry.size, entry.files, entry.verdict.as_str()), (packed.len() as u64, 2, "allow"));
     assert_eq!(entry.published_at.to_string(), "2026-11-02T08:30:00Z");
+    assert_eq!(entry.changelog.as_deref(), Some("Fills tables too.\nAnd more."));
     assert_eq!(*index.bundle(&entry).unwrap(), *packed);
     let hex = entry.digest.hex();
     let changed = git(index.dir(), &["show", "--name-status", "--format=%an|%s|%b", "main"]);
     let expected = format!(
-        "acme|acme/forms 1.2.0|Fills tables too.\n[31mred\n\n\nA\tbundles/{}/{}/{hex}.skill\nA\tfo/rm/forms/acme\nA\towners/acme.json\n",
+        "acme|acme/forms 1.2.0|Fills tables too.\nAnd more.\n\n\nA\tbundles/{}/{}/{hex}.skill\nA\tfo/rm/forms/acme\nA\towners/acme.json\n",
         &hex[..2],
         &hex[2..4]
     );

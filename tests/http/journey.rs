@@ -27,9 +27,12 @@ fn team_publishes_and_installs_through_server() {
     assert_eq!(std::fs::read_to_string(place).unwrap(), "print(1)\n");
 
     sandbox.skill("notes", "Takes better notes. Use in tests.", &[]);
-    sandbox.done(&[&["publish", "notes"], &at[..]].concat());
+    sandbox.done(&[&["publish", "notes", "--changelog", "- better & shorter"], &at[..]].concat());
     let outdated = sandbox.done(&[&["outdated"], &at[..]].concat());
-    assert!(outdated.to_string().contains("1.0.1"), "{outdated}");
+    assert_eq!(outdated["skills"][0]["changelog"], json!([{"version": "1.0.1", "changelog": "- better & shorter"}]));
+    assert_eq!(server.get("/v1/skills/ann/notes/1.0.1")["release"]["changelog"], "- better & shorter");
+    let page = server.ask("GET", "/ann/notes", None, b"").text();
+    assert!(page.contains("id=\"changelog\"") && page.contains("- better &amp; shorter"), "{page}");
     assert_eq!(sandbox.done(&[&["update", "notes"], &at[..]].concat())["skills"][0]["status"], "updated");
     sandbox.done(&[&["yank", "ann/notes@1.0.1"], &at[..]].concat());
     assert_eq!(server.get("/v1/skills/ann/notes/latest")["release"]["version"], "1.0.0");

@@ -294,6 +294,8 @@ impl Installer<'_> {
             warnings: Vec::new(),
             locked: None,
             base: None,
+            notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         };

@@ -30,8 +30,8 @@ use library::{
 use skill::{SkillName, diff};
 
 pub(crate) use candidate::{Candidate, ImportedFolder};
-pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
+pub use error::{ForkMergeError, InstallError};
 pub use evidence::Outcomes;
 pub(crate) use fetch_item::FetchItem;
 use fetch_item::orders;
@@ -415,7 +415,7 @@ impl Installer<'_> {
         };
         Installed {
             name: candidate.full_name(),
-            version: candidate.origin.version(),
+            version: candidate.followed().version(),
             path: Some(self.library.path().join(candidate.name.as_str())),
             links: Vec::new(),
             originals: Vec::new(),
@@ -433,6 +433,7 @@ impl Installer<'_> {
             touched: planned.touched(),
             conflicts: planned.conflicts.clone(),
             proposal: planned.step.proposal().cloned().filter(|_| status == InstallStatus::Conflict),
+            notes: candidate.notes.clone(),
             warnings: candidate.warnings.clone(),
             checkout_pending: None,
             error: (status == InstallStatus::Conflict).then(conflict),

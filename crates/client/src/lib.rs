@@ -161,15 +161,15 @@ pub use placed::{
 };
 pub use policy_file::PolicyFile;
 pub use publish::{
-    Fork, ForkError, ForkKnown, ForkResults, PublishError, PublishOptions, PublishStatus, Published, Publisher,
-    publish, publish_fork,
+    Fork, ForkError, ForkKnown, ForkResults, PublishError, PublishItem, PublishOptions, PublishStatus, Published,
+    Publisher, publish, publish_all, publish_fork, skill_folders,
 };
 pub use registry::{
     EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
     is_git_location, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
-pub use releases::{Info, Signed, YankError, Yanked, deprecate, info, yank};
+pub use releases::{Info, ReleaseNotes, Signed, YankError, Yanked, deprecate, info, yank};
 pub use requires::{Requirers, Unsolved, requirers_of as requirers};
 pub use resolve::{ResolveError, Resolved, resolve};
 pub use scan_settings::{of_file as scan_settings, scanner};

@@ -188,6 +188,7 @@ fn result_of(entry: &Entry, registry: String) -> SearchResult {
         title: entry.title.clone(),
         version: entry.version.to_string(),
         description: entry.description.clone(),
+        deprecated: entry.deprecated().map(|deprecated| deprecated.to_string()),
         score: 0,
         registry,
         kind: SourceKind::Registry.to_string(),

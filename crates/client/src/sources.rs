@@ -306,6 +306,7 @@ impl Offer {
             title: None,
             version: self.version.clone().unwrap_or_default(),
             description: self.description.clone(),
+            deprecated: None,
             score: 0,
             registry: source.name.clone(),
             kind: source.kind.clone(),

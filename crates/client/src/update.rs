@@ -1,6 +1,7 @@
 //! [`UpdateRequest`]: updates installed skills to newer releases, and merges local changes.
 
 mod candidate;
+mod fork;
 
 use library::{Library, Origin, interrupt};
 use skill::SkillName;
@@ -15,7 +16,7 @@ use crate::{
     },
     lock_file::{LockFile, LockedSkill},
     requires::Choice,
-    spec::VersionRequest,
+    spec::{Spec, VersionRequest},
 };
 
 /// Skills to update, and options.
@@ -23,6 +24,8 @@ use crate::{
 pub struct UpdateRequest {
     /// Skills to update; empty for all installed skills.
     pub skills: Vec<SkillToUpdate>,
+    /// Fork or original to merge into the skills, in place of newer releases of their own.
+    pub from: Option<Spec>,
     /// Resolution of conflicts between local changes and a release.
     pub choice: Side,
     /// Use only the cache and folders on this machine.
@@ -68,6 +71,9 @@ impl Installer<'_> {
             accept_keys: request.accept_keys.clone(),
             ..InstallRequest::default()
         };
+        if let Some(from) = &request.from {
+            return self.merge_fork(from, request, &as_install);
+        }
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let skills = installed(self.library, &lock, &request.skills)?;

@@ -231,6 +231,7 @@ fn document(skill: &Installed) -> Value {
         "findings": skill.report.as_ref().map(|report| &report.findings),
         "causes": skill.report.as_ref().map(|report| scan::causes(&report.findings)),
         "capabilities": skill.capabilities,
+        "changelog": skill.notes,
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
         "error": skill.error.as_ref().map(error_of_one),

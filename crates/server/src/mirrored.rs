@@ -124,7 +124,7 @@ pub fn mirror(data: &Path, release: &VerifiedRelease, now: Timestamp) -> Result<
     let new = NewRelease {
         name: name.clone(),
         version: release.entry.version.clone(),
-        changelog: format!("Mirrored from {}", release.registry),
+        changelog: release.entry.changelog.clone().unwrap_or_default(),
         signature: release.entry.signature.clone(),
         forked_from: release.entry.forked_from.clone(),
         stamp,

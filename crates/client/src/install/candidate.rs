@@ -6,7 +6,7 @@ use library::Origin;
 use skill::{Bundle, Digest, Limits, SkillName, shell_word};
 
 use super::{InstallError, InstallRequest};
-use crate::lock_file::LockedSkill;
+use crate::{lock_file::LockedSkill, releases::ReleaseNotes};
 
 /// A skill in memory, with its origin.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(crate) struct Candidate {
     /// Files of the release, if those to install differ from them in the name.
     pub release: Option<Bundle>,
     pub origin: Origin,
+    /// Origin that the skill keeps, if a fork of it is merged in; `None` if it gets the candidate's.
+    pub follows: Option<Origin>,
     /// Hash of the packed files.
     pub archive: Digest,
     /// Text that the lock file records as the request.
@@ -33,6 +35,8 @@ pub(crate) struct Candidate {
     /// True if it is installed only as a requirement of other skills.
     pub is_dependency: bool,
     pub warnings: Vec<String>,
+    /// Changelogs of the releases since the installed one.
+    pub notes: Vec<ReleaseNotes>,
     /// Entry of the lock file for which it was fetched.
     pub locked: Option<LockedSkill>,
     /// Files of the installed release, if they are needed for a merge.
@@ -44,7 +48,12 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// Returns `owner/name`, or the name of the folder for a skill from another source.
     pub fn full_name(&self) -> String {
-        self.origin.name_in(&self.name)
+        self.followed().name_in(&self.name)
+    }
+
+    /// Returns the origin that the skill has afterwards.
+    pub fn followed(&self) -> &Origin {
+        self.follows.as_ref().unwrap_or(&self.origin)
     }
 
     /// Returns arguments of `skillhub install` that install it beside a skill that has its name.
@@ -81,7 +90,9 @@ impl Candidate {
             return Err(InstallError::InstalledAs { name: self.origin.name(), installed: installed.clone() });
         }
         let has_own_name = self.name == *self.origin.bare_name();
-        if let Some(wanted) = asked.or(installed_as).filter(|_| has_own_name && self.taken.is_none()) {
+        if let Some(wanted) =
+            asked.or(installed_as).filter(|_| has_own_name && self.taken.is_none() && self.follows.is_none())
+        {
             self.name = wanted.clone();
         }
         self.rename()

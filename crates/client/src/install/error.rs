@@ -1,5 +1,7 @@
 //! [`InstallError`]: reasons why a skill, or a whole batch, was not installed.
 
+mod fetching;
+mod fork;
 mod names;
 
 use std::{io, path::PathBuf};
@@ -14,6 +16,9 @@ use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError, shell_word};
 use thiserror::Error;
+
+use fetching::fetch_failure;
+pub use fork::ForkMergeError;
 
 use crate::{
     agent_folders::AgentError, cache::CacheError, discovery::PickError, failure::details, git_source::GitError,
@@ -222,6 +227,9 @@ pub enum InstallError {
         /// Number of conflicts in the files.
         places: usize,
     },
+    /// A fork cannot be merged.
+    #[error(transparent)]
+    Fork(#[from] ForkMergeError),
     /// The merged skill exceeds a limit.
     #[error("{name} is too large after merging the local changes: {source}")]
     TooLarge {
@@ -373,13 +381,12 @@ impl Fails for InstallError {
             )),
             Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
                 .hint(format!("run the update to hold both sides in a proposal for a person; {name} stays as it is")),
+            Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
-            Self::NotInstalled { is_here: true, .. } => {
-                of(FailureKind::NotFound, "not_found").hint("only installed skills have a source to update from")
-            }
-            Self::NotInstalled { .. } => {
-                of(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
-            }
+            Self::NotInstalled { is_here, .. } => of(FailureKind::NotFound, "not_found").hint(match is_here {
+                true => "only installed skills have a source to update from",
+                false => "list the installed skills: skillhub list",
+            }),
             Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
@@ -476,25 +483,4 @@ fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
         .hint("under metadata, write requires: \"owner/name\" or \"owner/name@^1.2\"; separate several with commas")
-}
-
-fn fetch_failure(error: &FetchError) -> Failure {
-    match error {
-        FetchError::Withdrawn { name, .. } => Failure::new(FailureKind::Integrity, "withdrawn")
-            .hint(format!("choose another version: skillhub info {name}")),
-        FetchError::Quarantined { name, .. } => Failure::new(FailureKind::Refused, "quarantined")
-            .hint(format!("choose another version: skillhub info {name}")),
-        FetchError::Held { name, .. } => {
-            Failure::new(FailureKind::Refused, "held").hint(format!("choose another version: skillhub info {name}"))
-        }
-        FetchError::Differs(_) => Failure::new(FailureKind::Integrity, "line_differs")
-            .hint("report to the operator of the registry that the entry was changed; nothing was installed"),
-        FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
-            .hint(
-                "report to the operator of the registry that the index or an archive was changed; nothing was \
-                 installed",
-            ),
-        FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
-        FetchError::Read(error) => error.failure(),
-    }
 }

@@ -12,6 +12,7 @@ use skill::{
 };
 
 use super::InstallError;
+use crate::releases::ReleaseNotes;
 
 /// Outcome of installing one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct Installed {
     pub capabilities: Option<Capabilities>,
     /// Change of the capabilities; `None` for a new skill.
     pub delta: Option<CapabilityDelta>,
+    /// Changelogs of the releases between the installed one and this one, newest first.
+    pub notes: Vec<ReleaseNotes>,
     /// Deviations from the request that are not errors, one sentence each.
     pub warnings: Vec<String>,
     /// Reason why the folder does not have the files of the revision yet.
@@ -125,6 +128,7 @@ impl Installed {
             report: None,
             capabilities: None,
             delta: None,
+            notes: Vec::new(),
             warnings: Vec::new(),
             checkout_pending: None,
             error: None,

@@ -12,7 +12,7 @@ use skill::{
 };
 
 use super::{
-    InstallError, InstallStatus, Outcomes,
+    ForkMergeError, InstallError, InstallStatus, Outcomes,
     candidate::Candidate,
     evidence::{Sides, evidence},
     planned::{PlannedChange, PlannedSkill, Proposing, check_usable},
@@ -69,8 +69,19 @@ pub(super) fn merge_release(
             let cleared = library.clear(&candidate.name, files, snapshot.baseline())??;
             take(library, candidate, snapshot, cleared, MergedRelease { theirs, conflicts }, stamp)
         }
-        Some(Err(error)) if choice != Choice::Ask => Err(error),
+        Some(Err(error)) if choice != Choice::Ask || candidate.follows.is_some() => Err(error),
+        _ if candidate.follows.is_some() => Err(fork_conflict(&candidate, &conflicts).into()),
         _ => propose(library, candidate, snapshot, files, MergedRelease { theirs, conflicts }, stamp, outcomes),
+    }
+}
+
+/// Returns the error for a fork that cannot be merged without a choice.
+fn fork_conflict(candidate: &Candidate, conflicts: &[Conflict]) -> ForkMergeError {
+    ForkMergeError::Conflict {
+        name: candidate.name.clone(),
+        fork: candidate.origin.name(),
+        release: candidate.origin.release(),
+        conflicts: conflicts.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -84,6 +95,10 @@ fn take(
     stamp: &Stamp,
 ) -> Result<PlannedSkill, InstallError> {
     let MergedRelease { theirs, conflicts } = merged;
+    if candidate.follows.is_some() && cleared.digest() == snapshot.bundle.digest() {
+        let step = PlannedChange::Nothing(InstallStatus::Unchanged);
+        return Ok(PlannedSkill::new(candidate, cleared, snapshot.base, snapshot.bundle, step));
+    }
     let upstream = Upstream { files: theirs, origin: candidate.origin.clone() };
     let content = Content::Cleared(cleared.clone());
     let revision =
@@ -91,9 +106,12 @@ fn take(
     let commit = Commit {
         skill: candidate.name.clone(),
         base: snapshot.base.as_ref().map(|base| base.id.clone()),
-        revisions: vec![revision.with_origin(Some(candidate.origin.clone()))],
+        revisions: vec![revision.with_origin(Some(candidate.followed().clone()))],
     };
-    let proposals = close_superseded(library, &candidate, "the release was merged in", stamp)?;
+    let proposals = match candidate.follows {
+        Some(_) => Vec::new(),
+        None => close_superseded(library, &candidate, "the release was merged in", stamp)?,
+    };
     let step = PlannedChange::Commit { commit: Some(commit), status: InstallStatus::Merged, proposals };
     Ok(PlannedSkill { conflicts, ..PlannedSkill::new(candidate, cleared, snapshot.base, snapshot.bundle, step) })
 }

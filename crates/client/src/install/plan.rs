@@ -188,7 +188,7 @@ fn over_installed(
     inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
     let PlanInputs { reports, request, stamp, outcomes, .. } = inputs;
-    let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, &candidate.origin)) else {
+    let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, candidate.followed())) else {
         return Err(exists(&candidate, head.origin.as_ref()));
     };
     let name = candidate.name.clone();
@@ -202,6 +202,9 @@ fn over_installed(
     // Equal files share what was parsed of them.
     let is_same = snapshot.bundle.digest() == candidate.bundle.digest();
     let before = if is_same { candidate.bundle.clone() } else { snapshot.bundle.clone() };
+    if let (Some(_), Evolved::Merge(choice)) = (&candidate.follows, request.evolved) {
+        return merge_release(library, candidate, snapshot, choice, stamp, outcomes);
+    }
     let (base, found) = (snapshot.base.clone(), SourceDigest::Known(before.digest()));
     let (installed, wanted) = (origin.digest(), candidate.origin.digest());
     let commit = |revision: NewRevision, status| PlannedChange::Commit {

@@ -97,15 +97,18 @@ fn lock_entry(
     request: &InstallRequest,
 ) -> LockedSkill {
     let candidate = &planned.candidate;
+    if let (Some(_), Some(old)) = (&candidate.follows, old) {
+        return after_fork(library, planned, old);
+    }
     let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
     let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
     LockedSkill {
-        origin: LockedSkill::origin_in_file(candidate.origin.clone()),
-        alias: LockedSkill::alias_of(&candidate.origin, &candidate.name),
+        origin: LockedSkill::origin_in_file(candidate.followed().clone()),
+        alias: LockedSkill::alias_of(candidate.followed(), &candidate.name),
         requested: candidate.requested.clone(),
         local: candidate.local,
-        signer: candidate.signer.clone(),
-        archive: Some(candidate.archive),
+        signer: candidate.signer.clone().filter(|_| candidate.follows.is_none()),
+        archive: candidate.follows.is_none().then_some(candidate.archive),
         content: Some(planned.cleared.digest()),
         agents: all_agents(agents.map(str::to_owned).chain(request.agents.clone()), old),
         ruleset: planned.cleared.report().ruleset.clone(),
@@ -117,6 +120,18 @@ fn lock_entry(
         },
         waivers: LockedWaiver::of(library, &candidate.name).unwrap_or_default(),
         raw: old.map(|old| old.raw.clone()).unwrap_or_default(),
+    }
+}
+
+/// Builds the entry of a skill into which a fork was merged: its content changed, and its source did not.
+fn after_fork(library: &Library, planned: &PlannedSkill, old: &LockedSkill) -> LockedSkill {
+    LockedSkill {
+        content: Some(planned.cleared.digest()),
+        ruleset: planned.cleared.report().ruleset.clone(),
+        requires: requires::of_bundle(planned.cleared.bundle()),
+        capabilities: locked_capabilities(&planned.capabilities),
+        waivers: LockedWaiver::of(library, &planned.candidate.name).unwrap_or_default(),
+        ..old.clone()
     }
 }
 

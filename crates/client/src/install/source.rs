@@ -35,6 +35,7 @@ use crate::{
     lock_file::{LockFile, LockedSkill},
     lookalike, paths,
     registry::{Registries, Registry, Route},
+    releases::install_instead,
     resolve::{self, Located, ResolveError, Resolved},
     spec::{Spec, VersionRequest},
 };
@@ -256,7 +257,8 @@ impl<'a> Source<'a> {
         });
         let release = format!("{name} {}", entry.version);
         let yanked = Some(format!("{release} {}", entry.yank_advice())).filter(|_| entry.yanked);
-        let deprecated = entry.deprecated().map(|deprecated| format!("{release} is {deprecated}"));
+        let deprecated =
+            entry.deprecated().map(|advice| format!("{release} is {advice}{}", install_instead(registry, &advice)));
         let vouchers = signer::vouchers(registry, entry, signer.as_deref());
         Ok(Candidate {
             name: name.name.clone(),
@@ -272,6 +274,8 @@ impl<'a> Source<'a> {
             warnings: yanked.into_iter().chain(deprecated).collect(),
             locked: None,
             base: None,
+            notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         })
@@ -316,6 +320,8 @@ impl<'a> Source<'a> {
             warnings: Vec::new(),
             locked: None,
             base: None,
+            notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         }))
@@ -388,6 +394,8 @@ impl<'a> Source<'a> {
             warnings,
             locked: None,
             base: None,
+            notes: Vec::new(),
+            follows: None,
             taken: None,
             release: None,
         })

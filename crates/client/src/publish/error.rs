@@ -41,6 +41,16 @@ pub enum PublishError {
         /// All problems, errors first.
         problems: Vec<Problem>,
     },
+    /// Two folders of a batch have a skill of the same name.
+    #[error("{} and {} both have a skill named {name}", first.display(), second.display())]
+    Twice {
+        /// Name of the skill.
+        name: SkillName,
+        /// Folder that was named first.
+        first: PathBuf,
+        /// Folder that was named after it.
+        second: PathBuf,
+    },
     /// The skill's name is not allowed in registries.
     #[error("cannot publish a skill named {0}: the name must be ASCII and must not be a device name")]
     Name(SkillName),
@@ -166,6 +176,7 @@ impl Fails for PublishError {
                 "rename the skill and its folder, such as to {}, and keep the title under `metadata` as `title`",
                 SkillName::suggested(name.as_str())
             )),
+            Self::Twice { .. } => Failure::new(FailureKind::Usage, "usage").hint("name one of the two folders"),
             Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
             Self::Version { .. } => {
                 invalid("invalid_version").hint("give three numbers, as in 1.2.0, in the frontmatter or with --version")
@@ -182,7 +193,7 @@ impl Fails for PublishError {
             )),
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
-                .hint(format!("publish the next free version: --version {next}")),
+                .hint(format!("publish the next free version: --version {next}, or --bump patch")),
             Self::Requirement(_) | Self::RequiresItself(_) => invalid_requirement(),
             Self::Signing(error) => error.failure(),
             Self::Signer(error) => error.failure(),

@@ -8,7 +8,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, SkillName};
 use thiserror::Error;
 
-use super::{PublishError, PublishOptions, Published, Publisher, publish_files};
+use super::{PublishError, PublishOptions, Published, Publisher, SkillFolder, publish_files};
 use crate::{accept::Accept, spec::is_scp_form};
 
 /// Reasons why a skill cannot be published as a fork.
@@ -118,7 +118,8 @@ pub fn publish_fork(
     let folder = library.path().join(name.as_str());
     let revision = snapshot.base.as_ref().filter(|revision| revision.digest == digest);
     let results = known(library, &Fork { name, revision, digest, base: &origin.digest().to_string() });
-    publish_files(&folder, files, Some(forked_from(origin, results)), options, by, accept)
+    let files = || SkillFolder::of(&folder, files);
+    publish_files(files, Some(forked_from(origin, results)), options, by, accept)
 }
 
 /// Returns the public part of an origin. A source that exists on this machine only is left out.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use registry_index::{ArchiveLocation, ReadError, ReleaseSelector, select, shard};
+use registry_index::{ArchiveLocation, Index, ReadError, ReleaseSelector, select, shard};
 use skill::{Digest, Limits, QualifiedName};
 
 use super::{Registries, Registry, RegistryError, Route};
@@ -36,6 +36,16 @@ impl Registries {
             }
         }
         urls
+    }
+}
+
+impl Registry {
+    /// Returns the index after fetching the entries of several skills at once.
+    ///
+    /// # Errors
+    /// [`RegistryError`] if they cannot be fetched.
+    pub fn with_skills(&self, names: &[QualifiedName]) -> Result<&Index, RegistryError> {
+        self.with(names.iter().filter_map(shard::skill_file).collect())
     }
 }
 

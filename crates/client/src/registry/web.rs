@@ -75,6 +75,8 @@ struct Found {
     title: Option<String>,
     version: String,
     description: String,
+    #[serde(default)]
+    deprecated: Option<String>,
     score: u32,
 }
 
@@ -177,11 +179,12 @@ impl Web {
             return Err(self.refused(&answer));
         }
         let Results { results } = self.read(&answer)?;
-        let of = |Found { name, title, version, description, score }: Found| SearchResult {
+        let of = |Found { name, title, version, description, deprecated, score }: Found| SearchResult {
             name,
             title,
             version,
             description,
+            deprecated,
             score,
             registry: registry.to_owned(),
             kind: SourceKind::Registry.to_string(),

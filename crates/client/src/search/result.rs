@@ -14,6 +14,8 @@ pub struct SearchResult {
     pub version: String,
     /// Description of that version.
     pub description: String,
+    /// Advice of its owner if that version is deprecated, such as `deprecated, use acme/other instead`.
+    pub deprecated: Option<String>,
     /// Relevance; higher is better. Comparable only within one search.
     pub score: u32,
     /// Name of the registry or other source in the configuration.

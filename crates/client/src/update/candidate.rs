@@ -10,6 +10,7 @@ use crate::{
     install::{Candidate, FetchItem, InstallError, InstallRequest, Installer, fetch, fetch_release},
     lock_file::LockFile,
     registry::Registry,
+    releases::{ReleaseNotes, install_instead, release_notes},
     requires::{self, Choice, Requested, Target},
     resolve::{self, ResolveError, Resolved},
     spec::{Spec, VersionRequest},
@@ -39,6 +40,8 @@ pub struct Outdated {
     pub wanted: Option<String>,
     /// Newest version or commit, regardless of the request.
     pub newest: Option<String>,
+    /// Changelogs of the releases that an update would bring, newest first.
+    pub notes: Vec<ReleaseNotes>,
     /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
     /// Reason why the source could not be checked.
@@ -62,6 +65,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
             origin: skill.origin.clone(),
             wanted: None,
             newest: None,
+            notes: Vec::new(),
             warnings: Vec::new(),
             error: None,
         };
@@ -90,6 +94,7 @@ impl Outdated {
             let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, release, request)? };
             self.newest = offered.newest().map(|entry| entry.version.to_string());
             self.wanted = offered.next().map(|entry| entry.version.to_string());
+            self.notes = offered.notes();
             self.warnings = offered.warnings();
             return Ok(());
         }
@@ -121,13 +126,13 @@ pub(crate) fn newer(
         return Ok(UpdateCandidate::Release(Box::new(Candidate { base, ..candidate })));
     };
     let offered = OfferedReleases { target, ..OfferedReleases::of(by, skill, release, request)? };
-    let mut warnings = offered.warnings();
+    let (mut warnings, notes) = (offered.warnings(), offered.notes());
     let Some(entry) = offered.next().cloned() else { return Ok(UpdateCandidate::None { warnings }) };
     let (OfferedReleases { registry, wanted, .. }, name) = (offered, release.name.clone());
     let found = fetch_release(by.inputs(), request, &Resolved { registry, name, entry }, &wanted)?;
     warnings.extend(found.warnings);
     let base = installed_release(by, skill)?;
-    Ok(UpdateCandidate::Release(Box::new(Candidate { base, warnings, ..found })))
+    Ok(UpdateCandidate::Release(Box::new(Candidate { base, warnings, notes, ..found })))
 }
 
 /// Returns a warning if this version cannot fetch from the skill's source.
@@ -220,6 +225,12 @@ impl<'a> OfferedReleases<'a> {
         (entry.version > self.release.version || (is_other && self.skill.wanted.is_some())).then_some(entry)
     }
 
+    /// Returns the changelogs of the releases after the installed one, up to the one to update to.
+    fn notes(&self) -> Vec<ReleaseNotes> {
+        let notes = |next: &Entry| release_notes(&self.entries, &self.release.version, &next.version);
+        self.next().map(notes).unwrap_or_default()
+    }
+
     /// Returns the warnings about the installed release and about newer ones.
     fn warnings(&self) -> Vec<String> {
         let Self { skill, entries, .. } = self;
@@ -267,7 +278,10 @@ fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
     let what = match registry.state_of(entry) {
         Some(state) => state.sentence(),
         None if entry.yanked => entry.yank_advice(),
-        None => format!("is {}", entry.deprecated()?),
+        None => {
+            let advice = entry.deprecated()?;
+            format!("is {advice}{}", install_instead(registry, &advice))
+        }
     };
     Some(format!("the installed {} {} {what}", entry.name, entry.version))
 }
@@ -293,7 +307,7 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
 
 /// Returns the files of the installed release under the name of the skill's folder: from the history, otherwise by the
 /// lock file from the cache or the registry.
-fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
+pub(super) fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
     let digest = skill.origin.digest();
     if let Some((_, files)) = by.library.release_here(&skill.name, &skill.origin)? {
         return Ok(Some(files));

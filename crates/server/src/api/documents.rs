@@ -33,6 +33,8 @@ pub struct SkillSummary {
     pub title: Option<String>,
     /// Description from the skill's frontmatter.
     pub description: String,
+    /// Advice of its owner if the newest release is deprecated.
+    pub deprecated: Option<String>,
     /// Relevance for the query; 0 in a list.
     pub score: u32,
     /// Verdict of the scanner, `allow` or `warn`.
@@ -342,6 +344,7 @@ impl From<&SearchHit> for SkillSummary {
             version: entry.version.to_string(),
             title: entry.title.clone(),
             description: entry.description.clone(),
+            deprecated: entry.deprecated().map(|deprecated| deprecated.to_string()),
             score: *score,
             verdict: entry.verdict.clone(),
             signed: entry.signature.is_some(),

@@ -135,6 +135,7 @@ impl View<'_> {
             @if !self.chosen.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
             div.aside {
                 div.main {
+                    (self.changelog())
                     @match &self.chosen.files {
                         Ok(Opened { bundle, judgement, .. }) => {
                             @if barrier.is_none() { (install(self.visitor, entry, self.chosen.is_newest)) }
@@ -158,6 +159,17 @@ impl View<'_> {
                 (self.side(hub)?)
             }
         })
+    }
+
+    /// Renders the publisher's description of the changes.
+    fn changelog(&self) -> Markup {
+        let Some(changelog) = &self.chosen.entry.changelog else { return html! {} };
+        html! {
+            section #changelog {
+                h2 { (self.visitor.texts.changelog) }
+                p { @for line in changelog.lines() { (visible(line)) br; } }
+            }
+        }
     }
 
     /// Renders the capabilities that were added since the previous release.

@@ -114,6 +114,7 @@ pub struct Texts {
     pub held_back: &'static str,
     pub files: &'static str,
     pub versions: &'static str,
+    pub changelog: &'static str,
     pub changes_since: fn(&str) -> String,
     pub lineage: &'static str,
     pub made_from: &'static str,

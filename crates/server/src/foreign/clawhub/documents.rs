@@ -51,7 +51,7 @@ pub fn skill(slug: &str, entry: &Entry, counts: Counts, created_at: i64) -> Valu
 /// Builds the document of a release.
 pub fn version(entry: &Entry) -> Value {
     json!({
-        "version": entry.version.to_string(), "createdAt": at(entry), "changelog": "", "changelogSource": null,
+        "version": entry.version.to_string(), "createdAt": at(entry), "changelog": entry.changelog.as_deref().unwrap_or_default(), "changelogSource": null,
         "license": entry.license.as_deref().filter(|license| *license == ITS_LICENSE),
     })
 }

@@ -91,6 +91,7 @@ pub static CHINESE: Texts = Texts {
     held_back: "文件不可用",
     files: "文件",
     versions: "版本",
+    changelog: "更新内容",
     changes_since: |v| format!("与 {v} 比较"),
     lineage: "来源与衍生",
     made_from: "来自",

@@ -96,6 +96,7 @@ pub static ENGLISH: Texts = Texts {
     held_back: "Its files are not available",
     files: "Files",
     versions: "Versions",
+    changelog: "Changes",
     changes_since: |v| format!("changes since {v}"),
     lineage: "Lineage",
     made_from: "Derived from",

@@ -1,0 +1,28 @@
+//! [`fetch_failure`]: class, code and hint for archives that were not fetched.
+
+use std::fmt::Display;
+
+use registry_index::FetchError;
+use skill::failure::{Fails, Failure, FailureKind};
+
+fn other_version(kind: FailureKind, code: &'static str, name: &impl Display) -> Failure {
+    Failure::new(kind, code).hint(format!("choose another version: skillhub info {name}"))
+}
+
+/// Returns the failure for an archive that was not fetched.
+pub(super) fn fetch_failure(error: &FetchError) -> Failure {
+    match error {
+        FetchError::Withdrawn { name, .. } => other_version(FailureKind::Integrity, "withdrawn", name),
+        FetchError::Quarantined { name, .. } => other_version(FailureKind::Refused, "quarantined", name),
+        FetchError::Held { name, .. } => other_version(FailureKind::Refused, "held", name),
+        FetchError::Differs(_) => Failure::new(FailureKind::Integrity, "line_differs")
+            .hint("report to the operator of the registry that the entry was changed; nothing was installed"),
+        FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
+            .hint(
+                "report to the operator of the registry that the index or an archive was changed; nothing was \
+                 installed",
+            ),
+        FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
+        FetchError::Read(error) => error.failure(),
+    }
+}
