@@ -1,6 +1,6 @@
 //! Formats of other programs: marketplaces of plugins, and bills of materials.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Value, json};
 
