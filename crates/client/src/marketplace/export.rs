@@ -17,7 +17,7 @@ use scan::Scanner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use skill::{
-    Limits, Owner, QualifiedName,
+    Bundle, Limits, Owner, QualifiedName,
     failure::{Fails, Failure, FailureKind},
 };
 use thiserror::Error;
@@ -173,7 +173,7 @@ pub fn export_marketplace(
     check_size(entries.len(), text(&entries).len())?;
 
     let mut target = Target::open(request.target)?;
-    target.check(&entries)?;
+    target.prepare(&entries)?;
     let mut skipped = Vec::new();
     for entry in &entries {
         let spec = format!("{}@{}", entry.name, entry.version).parse::<Spec>()?;
@@ -240,11 +240,19 @@ impl Target {
         Ok(Self { path: path.to_owned(), dir, written })
     }
 
-    /// Refuses folders of skills that no export wrote, before anything is written.
-    fn check(&self, entries: &[Entry]) -> Result<(), MarketplaceError> {
+    /// Refuses folders of skills that no export wrote, then records the new ones, so that an interrupted export can be
+    /// repeated.
+    fn prepare(&mut self, entries: &[Entry]) -> Result<(), MarketplaceError> {
         let new: BTreeMap<_, _> = entries.iter().map(|entry| (&entry.name, entry.digest.to_string())).collect();
-        let names: BTreeSet<&QualifiedName> = new.keys().copied().chain(self.written.keys()).collect();
-        names.iter().try_for_each(|name| self.check_skill(name, new.get(name).map(String::as_str)).map(drop))
+        let mut absent = Vec::new();
+        for name in new.keys().copied().chain(self.written.keys()) {
+            let digest = new.get(name);
+            if !self.check_skill(name, digest.map(String::as_str))? {
+                absent.extend(digest.map(|digest| (name.clone(), digest.clone())));
+            }
+        }
+        self.written.extend(absent);
+        self.record()
     }
 
     /// Returns whether the folder of a skill exists. It must have the content of the last export, or the `new` one.
@@ -264,16 +272,19 @@ impl Target {
         }
     }
 
-    /// Replaces the folder of a skill. Without a record, a first export that is interrupted would not be continued.
-    fn write(&mut self, name: &QualifiedName, bundle: &skill::Bundle) -> Result<(), MarketplaceError> {
+    /// Writes the folder of a skill, or replaces that of the last export.
+    fn write(&mut self, name: &QualifiedName, bundle: &Bundle) -> Result<(), MarketplaceError> {
         let digest = bundle.digest().to_string();
-        if self.check_skill(name, Some(&digest))? && self.digest_at(name)? == Some(digest.clone()) {
+        let exists = self.check_skill(name, Some(&digest))?;
+        if exists && self.digest_at(name)?.as_ref() == Some(&digest) {
             self.written.insert(name.clone(), digest);
             return Ok(());
         }
-        self.remove(name)?;
-        self.written.insert(name.clone(), digest);
-        self.record()?;
+        if exists {
+            self.remove(name)?;
+            self.written.insert(name.clone(), digest);
+            self.record()?;
+        }
         self.dir.create_dir_all(folder_of(name))?;
         let parent = below(&self.dir, &folder_of(name))?;
         if folder::open(&parent, UNFINISHED).is_ok() {
