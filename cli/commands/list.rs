@@ -118,7 +118,7 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
         differences: agents.differences.iter().map(Difference::document).collect(),
         lacking: agents.lacking.iter().map(MissingSkills::document).collect(),
         changed_since_review: &changed,
-        notes: catalogue.notes,
+        notes: &catalogue.notes,
         problems,
     };
     out.answer(&document, |out| {
