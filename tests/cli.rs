@@ -33,6 +33,7 @@ mod failing_closed;
 mod following_trials;
 mod foreign_user;
 mod forking;
+mod formats;
 mod gating;
 mod git_registries;
 mod hand_edits;

@@ -89,7 +89,9 @@ fn width() -> usize {
 
 /// The page of a command and those of its subcommands: examples first, one line an option.
 fn fit(command: Command, width: usize) -> Command {
-    let examples = command.get_after_help().map(|text| laid_out(&text.to_string(), width));
+    let aliases: Vec<String> = command.get_all_aliases().map(|alias| format!("`{alias}`")).collect();
+    let aliases = if aliases.is_empty() { String::new() } else { format!("\n\nAlso called {}.", aliases.join(", ")) };
+    let examples = command.get_after_help().map(|text| laid_out(&(text.to_string() + &aliases), width));
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Show this page");
     let command = command.help_template(TEMPLATE).disable_help_flag(true).arg(help);
     let command = match examples {

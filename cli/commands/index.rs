@@ -1,17 +1,24 @@
 //! `skillhub index` creates, verifies and exports a registry's index.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use clap::Subcommand;
-use client::{RegistryError, init_registry, is_git_location};
+use clap::{Args, Subcommand};
+use client::{
+    RegistryError, init_registry, is_git_location,
+    marketplace::{MarketplaceRequest, export_marketplace},
+};
 use registry_index::{Index, Stamp};
 use serde_json::json;
-use skill::counted;
+use skill::{Owner, counted};
 
 use crate::{
+    commands::key::owner,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{BAD, GOOD, STRONG, shell_word},
+    print::{BAD, GOOD, STRONG, WARN, shell_word, visible},
 };
 
 /// What to do with an index.
@@ -20,7 +27,9 @@ use crate::{
   skillhub index init /srv/skills
   skillhub index init git@example.org:team/skills.git    in an empty repository on a git host
   skillhub index verify /srv/skills
-  skillhub index export /srv/skills ./site       files that any web server can serve")]
+  skillhub index export /srv/skills ./site       files that any web server can serve
+  skillhub index export /srv/skills ./plugins --marketplace --owner acme
+                                                 plugins for Claude Code, to push to a git host")]
 pub enum IndexCommand {
     /// Create an empty registry, as a bare git repository
     Init {
@@ -33,13 +42,27 @@ pub enum IndexCommand {
         /// Registry [default: the one in use]
         dir: Option<PathBuf>,
     },
-    /// Write the files of a registry into a folder
-    Export {
-        /// Registry
-        dir: PathBuf,
-        /// Folder to create
-        target: PathBuf,
-    },
+    /// Write the files of a registry, or its skills as plugins, into a folder
+    Export(ExportArgs),
+}
+
+/// Flags of `index export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Registry: a folder, or with --marketplace also a name, a server or a git URL
+    #[arg(value_name = "REGISTRY")]
+    dir: PathBuf,
+    /// Folder to create; with --marketplace also an earlier export, or an empty git repository
+    target: PathBuf,
+    /// Write the newest releases as a marketplace of plugins, which Claude Code and `npx skills` read
+    #[arg(long)]
+    marketplace: bool,
+    /// Export the skills of these owners only
+    #[arg(long, value_name = "OWNER", num_args = 1.., value_delimiter = ',', requires = "marketplace")]
+    owner: Vec<String>,
+    /// Name of the marketplace [default: the only owner, or skillhub]
+    #[arg(long, value_name = "NAME", requires = "marketplace")]
+    name: Option<String>,
 }
 
 /// Runs the subcommand.
@@ -47,7 +70,8 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
     match command {
         IndexCommand::Init { dir } => init(context, dir),
         IndexCommand::Verify { dir } => verify(context, dir.as_deref()),
-        IndexCommand::Export { dir, target } => export(context, dir, target),
+        IndexCommand::Export(args) if args.marketplace => write_marketplace(context, args),
+        IndexCommand::Export(args) => export(context, &args.dir, &args.target),
     }
 }
 
@@ -120,6 +144,33 @@ fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError
     }
     context.out.answer(&json!({"ok": true, "path": target, "files": paths.len()}), |out| {
         writeln!(out, "Wrote {} into {STRONG}{}{STRONG:#}", counted(paths.len(), "file"), target.display())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Writes the newest releases into a folder as plugins.
+fn write_marketplace(context: &Context, args: &ExportArgs) -> Result<Exit, CliError> {
+    let owners: BTreeSet<Owner> = args.owner.iter().map(|text| owner(text)).collect::<Result<_, _>>()?;
+    let registries = context.registries_at(Some(&args.dir.to_string_lossy()));
+    let registries = registries.requiring_signatures(context.required_signers()?);
+    let target = context.absolute(&args.target);
+    let request = MarketplaceRequest { name: args.name.as_deref(), owners: &owners, target: &target };
+    let working = context.out.working("checking");
+    let exported = export_marketplace(&registries, &request, context.home.scanner());
+    drop(working);
+    let exported = exported.map_err(failed)?;
+    let skills: Vec<String> = exported.skills.iter().map(ToString::to_string).collect();
+    let document = json!({
+        "ok": true, "path": target, "name": exported.name, "skills": skills, "skipped": exported.skipped,
+    });
+    context.out.answer(&document, |out| {
+        let count = counted(skills.len(), "plugin");
+        writeln!(out, "Wrote {count} into {STRONG}{}{STRONG:#}, marketplace {}", target.display(), exported.name)?;
+        for skipped in &exported.skipped {
+            writeln!(out, "{WARN}skipped{WARN:#} {}: {}", skipped.name, visible(&skipped.reason))?;
+        }
+        let place = shell_word(&target.display().to_string());
+        out.message(format_args!("Next: in Claude Code, /plugin marketplace add {place}"))
     })?;
     Ok(Exit::Done)
 }

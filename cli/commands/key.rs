@@ -117,7 +117,11 @@ fn voucher(context: &Context, args: &AddArgs, keys: &Keys) -> Result<Option<Sign
     Ok(own)
 }
 
-fn owner(text: &str) -> Result<Owner, CliError> {
+/// Parses the name of an owner.
+///
+/// # Errors
+/// The text is not a valid name.
+pub fn owner(text: &str) -> Result<Owner, CliError> {
     Owner::parse(text).map_err(|error| CliError::usage(error.to_string()).hint("name an owner, such as acme"))
 }
 

@@ -1,5 +1,6 @@
 //! `skillhub list` lists the skills of the library, and those that could be adopted.
 
+mod cyclonedx;
 mod document;
 
 use std::{
@@ -9,7 +10,7 @@ use std::{
 };
 
 use agent::{Catalogue, ListedSkill};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
 use ops::{AgentViews, Difference, MissingSkills};
@@ -23,7 +24,7 @@ use crate::{
     commands::review::inbox,
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, STRONG, Table, shell_word, visible},
+    print::{FAINT, Output, STRONG, Table, shell_word, visible},
     views::write_picture,
 };
 
@@ -36,6 +37,8 @@ const SHOWN: usize = 20;
   skillhub list                                  skills of this project and of the user
   skillhub list --global --json
   skillhub list --builtin                        include the skills built into skillhub
+  skillhub list --format cyclonedx > skills.cdx.json
+                                                 a bill of materials, for audits
   skillhub list --agents                         agents that skills can be linked for")]
 pub struct ListArgs {
     /// Include the skills built into skillhub
@@ -44,6 +47,20 @@ pub struct ListArgs {
     /// List the agents that skills can be linked for, with their ids for `install --agent`
     #[arg(long, conflicts_with = "builtin")]
     agents: bool,
+    /// Format: text, json (as --json), or cyclonedx, a bill of materials in JSON
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "agents")]
+    format: Option<Format>,
+}
+
+/// Formats of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// As with `--json`.
+    Json,
+    /// CycloneDX 1.6.
+    Cyclonedx,
 }
 
 /// Lists the skills or, with `--agents`, the agents.
@@ -53,12 +70,27 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     }
     let builtin = if args.builtin { context.public_skills()? } else { Vec::new() };
     let catalogue = context.catalogue(&context.places(false), builtin, None)?;
-    let agents = AgentViews::of(context, &catalogue, None)?;
-    let unmanaged = unmanaged(context, &catalogue)?;
+    let out = Output {
+        json: context.out.json || matches!(args.format, Some(Format::Json | Format::Cyclonedx)),
+        ..context.out
+    };
+    let problems = problems(&catalogue, out);
+    if args.format == Some(Format::Cyclonedx) {
+        out.answer(&cyclonedx::document(context, &catalogue)?, |_| Ok(()))?;
+    } else {
+        list_skills(context, &catalogue, &problems, out)?;
+    }
+    Ok(exit_with(&problems))
+}
+
+/// Prints the skills, as text or JSON.
+fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out: Output) -> Result<(), CliError> {
+    let agents = AgentViews::of(context, catalogue, None)?;
+    let unmanaged = unmanaged(context, catalogue)?;
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
-    let states = release_states(context, &catalogue);
-    let accepted = accepted(&catalogue)?;
+    let states = release_states(context, catalogue);
+    let accepted = accepted(catalogue)?;
     let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
@@ -72,7 +104,6 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
         elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
     };
-    let problems = problems(&catalogue, context.out);
     let (changed, news) = inbox::news(context, catalogue.libraries())?;
     let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = ListDocument {
@@ -88,9 +119,9 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         lacking: agents.lacking.iter().map(MissingSkills::document).collect(),
         changed_since_review: &changed,
         notes: &catalogue.notes,
-        problems: &problems,
+        problems,
     };
-    context.out.answer(&document, |out| {
+    out.answer(&document, |out| {
         if catalogue.skills.is_empty() {
             writeln!(out, "No skills in {}", context.short(context.library_path()))?;
         } else {
@@ -104,7 +135,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             }
             table.write(out)?;
         }
-        write_notes(&catalogue, &accepted, out)?;
+        write_notes(catalogue, &accepted, out)?;
         news.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         write_picture(&agents, out)?;
         if !unmanaged.is_empty() {
@@ -113,8 +144,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))?;
         }
         Ok(())
-    })?;
-    Ok(exit_with(&problems))
+    })
 }
 
 /// Returns the source of a skill's release, and the release.

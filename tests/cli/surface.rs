@@ -58,9 +58,20 @@ fn words_of_other_tools_lead_to_our_commands() {
         assert!(error.stderr.contains(&format!("skillhub help {command}")), "{error}");
         assert_eq!(sandbox.run(&["help", word]).exits(2).stderr, error.stderr);
     }
-    for (alias, command) in [("ls", "list"), ("rm", "uninstall"), ("add", "install"), ("find", "search")] {
-        assert_eq!(sandbox.run(&[alias, "--help"]).exits(0).text(), sandbox.run(&[command, "-h"]).exits(0).text());
+    for (alias, command) in [
+        ("ls", "list"),
+        ("rm", "uninstall"),
+        ("remove", "uninstall"),
+        ("add", "install"),
+        ("find", "search"),
+        ("upgrade", "update"),
+        ("init", "new"),
+    ] {
+        let help = sandbox.run(&[alias, "--help"]).exits(0).text();
+        assert_eq!(help, sandbox.run(&[command, "-h"]).exits(0).text());
+        assert!(help.contains("Also called `") && help.contains(&format!("`{alias}`")), "{help}");
     }
+    assert_eq!(sandbox.done(&["-C", "/", "where"])["library"], sandbox.done(&["where", "-g"])["library"]);
 }
 
 /// The command table of the README names each command once.

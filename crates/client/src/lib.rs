@@ -105,6 +105,7 @@ mod leftovers;
 mod lock_file;
 mod login;
 mod lookalike;
+pub mod marketplace;
 mod paths;
 mod placed;
 mod plugin_manifest;

@@ -16,7 +16,7 @@ pub(crate) const MANIFEST: &str = ".claude-plugin/marketplace.json";
 pub(crate) const MOST_BYTES: u64 = 2 << 20;
 
 /// Maximum number of plugins that are read from a manifest.
-const MOST_PLUGINS: usize = 2000;
+pub(crate) const MOST_PLUGINS: usize = 2000;
 
 /// Maximum number of skills that are read from one plugin.
 const MOST_SKILLS: usize = 2000;

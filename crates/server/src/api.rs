@@ -29,7 +29,7 @@ use web::{
 };
 
 pub use publishing::TEXT_CHARS;
-pub use reading::{count, file_answer};
+pub use reading::{ReleasePath, count, file_answer, of_release};
 
 use crate::{access::Caller, error::ApiError, hub::Hub};
 

@@ -1,6 +1,7 @@
 //! APIs for foreign clients, in the formats that they know ([`router`]).
 //!
 //! - `npx skills add URL` and OpenCode's `skills.urls`: [`well_known`].
+//! - `/plugin marketplace add URL` of Claude Code: [`plugins`].
 //! - `clawhub --registry URL`: [`clawhub`].
 //!
 //! Foreign clients see the same releases with the same permissions as our own. Releases that are yanked, withdrawn or
@@ -12,6 +13,7 @@ mod clawhub;
 mod facts_cache;
 mod fingerprint;
 mod names;
+mod plugins;
 mod rendered;
 mod well_known;
 
@@ -31,7 +33,8 @@ use facts_cache::FactsCache;
 
 /// Builds all routes for foreign clients.
 pub fn router() -> Router<Shared> {
-    Router::new().merge(well_known::router()).merge(clawhub::router()).layer(Extension(Arc::new(FactsCache::default())))
+    let routers = well_known::router().merge(plugins::router()).merge(clawhub::router());
+    routers.layer(Extension(Arc::new(FactsCache::default())))
 }
 
 /// Returns the base address of this server as the client used it, for responses with absolute URLs. The guard has

@@ -81,7 +81,8 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
     let (path, is_change) = (request.uri().path(), is_change(request));
     let is_search = matches!(path, "/v1/skills" | "/-/search" | "/api/v1/search" | "/api/v1/skills");
     // Clients fetch every skill that such an index lists.
-    let is_index = path.contains("/.well-known/") && path.ends_with("/index.json");
+    let is_index = path.contains("/.well-known/") && path.ends_with("/index.json")
+        || path.ends_with("/.claude-plugin/marketplace.json");
     let is_costly = is_change || is_search || is_index || path.contains("/diff/");
     let kind = if is_change && path == SIGN_IN { Limited::SignIn } else { Limited::Costly };
     let (true, Some(client)) = (is_costly, client.site()) else { return Ok(()) };

@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use client::marketplace::plugin_files;
 use registry_index::Entry;
-use skill::Digest;
+use skill::{Digest, archive};
 
 use super::{fingerprint::fingerprint, rendered::Rendered};
 use crate::{
@@ -33,6 +34,8 @@ pub struct Facts {
     pub paths: Vec<String>,
     /// Fingerprint by which `clawhub` identifies the files.
     pub fingerprint: String,
+    /// Hash of the archive with the skill as a plugin; `None` if its paths are too long for one.
+    pub plugin: Option<Digest>,
 }
 
 impl FactsCache {
@@ -44,10 +47,11 @@ impl FactsCache {
         if let Some(facts) = self.facts.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.digest) {
             return Ok(Arc::clone(facts));
         }
-        let bundle = contents::files(hub, entry).await?;
+        let (bundle, name) = (contents::files(hub, entry).await?, entry.name.name.clone());
         let facts = run(hub, move |_| {
             let paths = bundle.paths().map(ToString::to_string).collect();
-            Ok(Arc::new(Facts { paths, fingerprint: fingerprint(&bundle) }))
+            let plugin = plugin_files(&name, &bundle).ok().map(|plugin| archive::pack(&plugin).hash());
+            Ok(Arc::new(Facts { paths, fingerprint: fingerprint(&bundle), plugin }))
         });
         let facts = facts.await?;
         let mut all = self.facts.lock().unwrap_or_else(PoisonError::into_inner);

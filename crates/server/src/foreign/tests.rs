@@ -134,6 +134,31 @@ async fn indexed_files_are_served_unchanged() {
 }
 
 #[tokio::test]
+async fn plugin_archives_match_their_marketplace() {
+    let world = World::new(Visibility::Public);
+    world.publish("acme/notes", "1.0.0", &[]).await;
+    world.publish("acme/notes", "1.1.0", &[("references/a.md", "new\n")]).await;
+    world.publish("zoe/notes", "2.0.0", &[]).await;
+    let market = world.json("/.claude-plugin/marketplace.json").await;
+    let plugins = market["plugins"].as_array().unwrap();
+    let names: Vec<_> = plugins.iter().map(|plugin| plugin["name"].as_str().unwrap()).collect();
+    assert_eq!((market["name"].as_str(), names), (Some("127-0-0-1-8700"), vec!["acme--notes", "zoe--notes"]));
+    let source = &plugins[0]["source"];
+    assert_eq!((source["source"].as_str(), plugins[0]["version"].as_str()), (Some("archive"), Some("1.1.0")));
+    let url = source["url"].as_str().unwrap().strip_prefix("http://127.0.0.1:8700").unwrap();
+    let (_, zip) = world.get(url).await;
+    assert_eq!(source["sha256"], Digest::of_bytes(&zip).hex());
+    // Nothing of a skill is at the root of its plugin, where Claude Code would run its hooks.
+    let paths: Vec<_> = archive::members(&zip, &Limits::default()).unwrap();
+    let paths: Vec<_> = paths.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["skills/notes/SKILL.md", "skills/notes/references/a.md"]);
+
+    let of_owner = world.json("/acme/.claude-plugin/marketplace.json").await;
+    assert_eq!((of_owner["name"].as_str(), of_owner["plugins"][0]["name"].as_str()), (Some("acme"), Some("notes")));
+    assert_eq!(world.get("/.claude-plugin/acme/notes/9.0.0/plugin.zip").await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn bare_name_belongs_to_first_owner() {
     let world = World::new(Visibility::Public);
     world.publish("zoe/notes", "1.0.0", &[]).await;
@@ -181,6 +206,8 @@ async fn withheld_releases_are_not_offered() {
     for index in ["/.well-known/agent-skills/index.json", "/acme/.well-known/skills/index.json"] {
         assert_eq!(names(&world.json(index).await), ["kept"], "{index}");
     }
+    let plugins = world.json("/.claude-plugin/marketplace.json").await["plugins"].clone();
+    assert_eq!((plugins[0]["version"].as_str(), plugins.as_array().unwrap().len()), (Some("1.0.0"), 1));
     let skill = world.json("/api/v1/skills/kept").await;
     assert_eq!(skill["latestVersion"]["version"], "1.0.0");
     let versions = world.json("/api/v1/skills/kept/versions").await;
@@ -202,6 +229,8 @@ async fn private_index_requires_a_token_everywhere() {
         "/.well-known/skills/index.json",
         "/.well-known/skills/notes/SKILL.md",
         "/acme/notes/.well-known/skills/notes/SKILL.md",
+        "/.claude-plugin/marketplace.json",
+        "/.claude-plugin/acme/notes/1.0.0/plugin.zip",
         "/api/v1/search?q=notes",
         "/api/v1/skills",
         "/api/v1/skills/notes",

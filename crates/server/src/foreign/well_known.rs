@@ -1,11 +1,12 @@
-//! Indexes and files for `npx skills add` and OpenCode ([`router`]).
+//! Indexes and files for `npx skills add`, OpenCode and Claude Code ([`router`]).
 //!
 //! | below | format | read by |
 //! |---|---|---|
 //! | `/.well-known/agent-skills/` | Agent Skills Discovery 0.2.0: an archive and its sha256 for each skill | `skills` |
 //! | `/.well-known/skills/` | its predecessor: files that are fetched one by one | older `skills`, OpenCode |
+//! | `/.claude-plugin/` | a marketplace of plugins ([`super::plugins`]) | Claude Code |
 //!
-//! Both exist at the root, at `/OWNER` and at `/OWNER/NAME`, so that `npx skills add URL/OWNER/NAME` installs a single
+//! All exist at the root, at `/OWNER` and at `/OWNER/NAME`, so that `npx skills add URL/OWNER/NAME` installs a single
 //! skill. A client fetches every skill of an index before it asks which of them to install. So an index lists only the
 //! [`PAGE`] skills with the most downloads; all others are available by owner or name.
 //!
@@ -30,6 +31,8 @@ use web::Client;
 use super::{
     facts_cache::{Facts, FactsCache},
     names::{current, holder},
+    own_url,
+    plugins::{as_marketplace, as_plugin},
     rendered::Document,
 };
 use crate::{
@@ -61,7 +64,8 @@ pub fn router() -> Router<Shared> {
             .route(&at("agent-skills", "index.json"), get(archives))
             .route(&at("skills", "index.json"), get(files))
             .route(&at("agent-skills", "{name}/{*path}"), get(file))
-            .route(&at("skills", "{name}/{*path}"), get(file));
+            .route(&at("skills", "{name}/{*path}"), get(file))
+            .route(&format!("{place}/.claude-plugin/marketplace.json"), get(plugins));
     }
     router
 }
@@ -75,13 +79,15 @@ struct Place {
     path: Option<String>,
 }
 
-/// The two formats of an index.
-#[derive(Debug, Clone, Copy)]
+/// Formats of an index.
+#[derive(Debug)]
 enum Form {
     /// Agent Skills Discovery 0.2.0, with archives.
     Archives,
     /// The older format, with lists of files.
     Files,
+    /// A marketplace of plugins, whose URLs begin with this server's address.
+    Plugins(String),
 }
 
 /// The skills that an index lists.
@@ -123,6 +129,18 @@ async fn files(
     index(hub, kept, caller, Form::Files, at, headers).await
 }
 
+async fn plugins(
+    hub: HubState,
+    kept: Extension<Arc<FactsCache>>,
+    caller: Caller,
+    client: Client,
+    headers: HeaderMap,
+    Path(at): Path<Place>,
+) -> Result<Response, ApiError> {
+    let base = own_url(client, &headers);
+    index(hub, kept, caller, Form::Plugins(base), at, headers).await
+}
+
 /// Returns an index. It is rendered once and cached, however many clients fetch it.
 async fn index(
     State(hub): HubState,
@@ -146,7 +164,7 @@ async fn index(
         Some(found) => found,
         None => {
             let before = state()?;
-            let text = rendered(&hub, &kept, form, at.part()?).await?;
+            let text = rendered(&hub, &kept, &form, at.part()?).await?;
             kept.rendered.keep(key, before, Instant::now(), text)
         }
     };
@@ -157,8 +175,13 @@ fn found_as(document: &Document, asked: &HeaderMap) -> Response {
     sparse::answer(document.bytes.clone(), &document.etag, "application/json", ASK_AGAIN, asked)
 }
 
-async fn rendered(hub: &Shared, kept: &FactsCache, form: Form, part: Part) -> Result<String, ApiError> {
-    let entries = run(hub, move |hub| entries(hub, &part)).await?;
+async fn rendered(hub: &Shared, kept: &FactsCache, form: &Form, part: Part) -> Result<String, ApiError> {
+    let only = match &part {
+        Part::All => None,
+        Part::Of(owner) | Part::One(QualifiedName { owner, .. }) => Some(owner.clone()),
+    };
+    let has_owners = matches!(form, Form::Plugins(_));
+    let entries = run(hub, move |hub| entries(hub, &part, has_owners)).await?;
     let mut skills = Vec::new();
     for entry in &entries {
         match form {
@@ -167,11 +190,16 @@ async fn rendered(hub: &Shared, kept: &FactsCache, form: Form, part: Part) -> Re
                 let facts = kept.facts(hub, entry).await?;
                 skills.extend(as_files(entry, &facts));
             }
+            Form::Plugins(base) => {
+                let facts = kept.facts(hub, entry).await?;
+                skills.extend(as_plugin(base, only.as_ref(), entry, &facts));
+            }
         }
     }
     let document = match form {
         Form::Archives => json!({"$schema": SCHEMA, "skills": skills}),
         Form::Files => json!({ "skills": skills }),
+        Form::Plugins(base) => as_marketplace(base, only.as_ref(), skills),
     };
     Ok(document.to_string())
 }
@@ -239,8 +267,8 @@ async fn file(
     Ok(file_answer(&file))
 }
 
-/// Returns the releases that an index lists, sorted by name.
-fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
+/// Returns the releases that an index lists, sorted by name. Unless the format `has_owners`, each name occurs once.
+fn entries(hub: &Hub, part: &Part, has_owners: bool) -> Result<Vec<Entry>, ApiError> {
     let owner = match part {
         Part::One(name) => {
             let entry =
@@ -255,7 +283,7 @@ fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
     for found in hub.stores.catalogue.find(&query)?.skills {
         let name = &found.entry.name;
         let entry = match part {
-            Part::All => holder(hub, &name.name)?.filter(|holder| holder.name == *name),
+            Part::All if !has_owners => holder(hub, &name.name)?.filter(|holder| holder.name == *name),
             _ => current(hub, name)?,
         };
         entries.extend(entry);
