@@ -47,6 +47,7 @@ pub mod show;
 pub mod skills_ref;
 pub mod stats;
 pub mod status;
+pub mod sync;
 pub mod tools;
 pub mod tour;
 pub mod undo;

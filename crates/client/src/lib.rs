@@ -119,6 +119,7 @@ mod scan_settings;
 pub mod search;
 mod signing;
 mod spec;
+mod sync;
 mod tracked;
 mod transport;
 mod undo;
@@ -174,6 +175,9 @@ pub use scan_settings::{of_file as scan_settings, scanner};
 pub use search::{DEFAULT_RESULTS, SearchError, SearchResult, SearchResults, search};
 pub use signing::{SigningError, SigningKey, read_public_key};
 pub use spec::{BrowserLink, GitSpec, Spec, SpecError, VersionRequest};
+pub use sync::{
+    CountRuns, RunCounts, RunsByRevision, SyncChange, SyncError, SyncRequest, Synced, SyncedSkill, runs_elsewhere, sync,
+};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};
 pub use undo::{
     Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,

@@ -254,7 +254,7 @@ pub use proposals::{
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
     Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Revision, RevisionId, RevisionSpec,
-    RevisionSpecError, Stamp, StateBefore, Upstream,
+    RevisionSpecError, Stamp, StateBefore, SyncedRevision, Upstream,
 };
 pub use skill_change::{Denied, Permit, SkillChange};
 pub use state::{SkillState, State, StateError, StoredReview, StoredWaiver};

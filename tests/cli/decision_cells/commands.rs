@@ -97,5 +97,6 @@ pub const OTHERS: [&[&str]; 47] = [
     &["index", "verify", "index"],
     &["index", "export", "index", "site"],
     &["where"],
+    &["sync", "none.git"],
     &["gc"],
 ];
