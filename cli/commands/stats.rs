@@ -126,7 +126,10 @@ fn elsewhere(context: &Context, library: &Library, name: &SkillName) -> Option<R
         context.out.note(&format!("the runs on other machines cannot be read: {error}"));
         RunsByRevision::new()
     });
-    counts.into_values().reduce(|a, b| std::array::from_fn(|at| a[at].saturating_add(b[at])))
+    counts.into_values().reduce(|mut sum, counts| {
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+        sum
+    })
 }
 
 /// Renders a decision of the gate.

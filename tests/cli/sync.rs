@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skill::{Bundle, File, Limits, SkillPath};
 
 use crate::support::{Random, Sandbox, git, hostile_line, skill_md};
 
@@ -194,13 +195,20 @@ fn open_proposal_is_decided_on_any_machine() {
 }
 
 /// Commits a file on top of a skill's branch, as somebody who can write to the remote.
-fn tamper(machine: &Machine, name: &str, file: &str, text: &str) {
+fn tamper(machine: &Machine, name: &str, text: &str, is_honest: bool) {
     let clone = machine.sandbox.path("clone");
     let (place, branch) = (clone.to_str().unwrap(), format!("skills/{name}"));
     git(&machine.sandbox, &["clone", "--quiet", "--branch", &branch, machine.remote.to_str().unwrap(), place]);
-    fs::write(clone.join(file), text).unwrap();
+    fs::write(clone.join("SKILL.md"), text).unwrap();
+    let file = File { bytes: text.as_bytes().into(), executable: false };
+    let files = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
     let message = git(&machine.sandbox, &["-C", place, "log", "-1", "--format=%B"]);
-    let message = message.replace("Skillhub-Number: 1", "Skillhub-Number: 2");
+    let mut message = message.trim_end().replace("Skillhub-Number: 1", "Skillhub-Number: 2");
+    if is_honest {
+        let start = message.find("Skillhub-Digest: ").unwrap();
+        let end = start + message[start..].find('\n').unwrap();
+        message.replace_range(start..end, &format!("Skillhub-Digest: {}", files.digest()));
+    }
     git(&machine.sandbox, &["-C", place, "add", "--all"]);
     git(&machine.sandbox, &["-C", place, "commit", "--quiet", &format!("--message={message}")]);
     git(&machine.sandbox, &["-C", place, "push", "--quiet", "origin", &branch]);
@@ -210,7 +218,7 @@ fn tamper(machine: &Machine, name: &str, file: &str, text: &str) {
 fn blocked_content_never_becomes_a_head() {
     let (_shared, one, two) = pair();
     let text = skill_md("demo", "Does what demo says. Use in tests.", &format!("{BODY}\n\n{}", hostile_line()));
-    tamper(&one, "demo", "SKILL.md", &text);
+    tamper(&one, "demo", &text, true);
     let before = (two.heads(), two.text("demo"));
     let answer = two.sandbox.run_as(&two.token, &["sync"]).exits(4).json();
     assert_eq!(change(&answer, "demo"), "blocked", "{answer:#}");
@@ -220,7 +228,7 @@ fn blocked_content_never_becomes_a_head() {
 #[test]
 fn foreign_commit_is_refused() {
     let (_shared, one, two) = pair();
-    tamper(&one, "demo", "SKILL.md", &skill_md("demo", "Does what demo says. Use in tests.", "other words"));
+    tamper(&one, "demo", &skill_md("demo", "Does what demo says. Use in tests.", "other words"), false);
     let before = (two.heads(), two.text("demo"));
     let answer = two.sandbox.run_as(&two.token, &["sync"]).exits(3).json();
     assert_eq!(change(&answer, "demo"), "refused", "{answer:#}");

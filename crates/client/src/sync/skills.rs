@@ -78,6 +78,9 @@ impl Receiver<'_> {
                 Ok(files) => files,
                 Err(error) => return Ok(refused(skill, &error)),
             };
+            if theirs.digest != their_files.digest() || !theirs.was_cleared() {
+                return Ok(refused(skill, &format!("revision {} has other files than it says", theirs.id.short())));
+            }
             let Some(head) = ours.base.as_ref() else { return self.forward(skill, &ours, theirs, their_files) };
             if self.contains(remote, oid(&head.id)?)? {
                 return self.forward(skill, &ours, theirs, their_files);
