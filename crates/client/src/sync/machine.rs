@@ -171,7 +171,7 @@ impl Exchange<'_> {
             .filter(|proposal| conflicting(proposal).is_none())
             .filter_map(|proposal| Some((proposal.decided?, proposal.state, proposal.id)))
             .collect();
-        decided.sort_by(|(a, ..), (b, ..)| b.time.cmp(&a.time));
+        decided.sort_by_key(|(end, ..)| std::cmp::Reverse(end.time));
         decided.truncate(MOST_DECISIONS);
         let entry = |(end, state, id): (library::ProposalDecision, ProposalState, ProposalId)| {
             let (by, time) = (end.by.to_string(), end.time.to_string());
