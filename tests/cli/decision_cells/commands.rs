@@ -50,7 +50,7 @@ pub const COMMANDS: [&[&str]; 45] = [
 ];
 
 /// Commands about no particular skill.
-pub const OTHERS: [&[&str]; 47] = [
+pub const OTHERS: [&[&str]; 48] = [
     &["list"],
     &["review"],
     &["status"],
