@@ -208,6 +208,8 @@ pub enum Command {
     /// Find unused and duplicate skills, and archive unused ones
     #[command(subcommand)]
     Curate(commands::curate::CurateCommand),
+    /// Exchange the library with your other machines
+    Sync(commands::sync::SyncArgs),
     /// Compact the stored history
     Gc(commands::gc::GcArgs),
     /// Print shell completions

@@ -48,6 +48,7 @@ pub mod skills_ref;
 pub mod source;
 pub mod stats;
 pub mod status;
+pub mod sync;
 pub mod tools;
 pub mod tour;
 pub mod undo;

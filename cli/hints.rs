@@ -8,7 +8,7 @@ use skill::shell_word;
 use crate::args::Global;
 
 /// Commands that operate on a library.
-const ON_LIBRARY: [&str; 38] = [
+const ON_LIBRARY: [&str; 39] = [
     "adopt",
     "blame",
     "commit",
@@ -40,6 +40,7 @@ const ON_LIBRARY: [&str; 38] = [
     "show",
     "stats",
     "status",
+    "sync",
     "tools",
     "undo",
     "uninstall",

@@ -150,6 +150,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Index(command) => commands::index::run(context, command),
         Command::Where(args) => commands::place::run(context, args),
         Command::Curate(command) => commands::curate::run(context, command),
+        Command::Sync(args) => commands::sync::run(context, args),
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),

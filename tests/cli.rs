@@ -96,6 +96,8 @@ mod sources;
 mod story;
 mod suggesting;
 mod surface;
+#[cfg(unix)]
+mod sync;
 mod tls;
 mod together;
 mod triggers;

@@ -1,8 +1,9 @@
 //! `skillhub stats` shows how skills perform, and how the revisions of one did.
 
 use clap::Args;
+use client::{RunCounts, RunsByRevision};
 use evolve::{Day, GateDecision, RevisionStats, SkillStats, Stats};
-use library::EventStatus;
+use library::{EventStatus, Library};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -93,8 +94,16 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
     let (checkpoint, decisions) = (library.review_checkpoint(name)?, GateDecision::all_of(&library, name)?);
     let mut document = stats.document();
     document["checkpoint"] = json!(checkpoint.as_ref().map(|kept| kept.number));
+    let elsewhere = elsewhere(context, &library, name);
+    document["other_machines"] = json!(elsewhere.map(|[runs, successes, failures, unknown]| {
+        json!({"runs": runs, "successes": successes, "failures": failures, "unknown": unknown})
+    }));
     document["decisions"] = decisions.iter().map(GateDecision::document).collect();
     context.out.answer(&document, |out| {
+        if let Some([runs, successes, ..]) = elsewhere {
+            let runs = counted(runs, "run");
+            writeln!(out, "{FAINT}on other machines{FAINT:#}  {successes} of {runs} succeeded")?;
+        }
         if stats.revisions.is_empty() {
             return writeln!(out, "No outcomes recorded for {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
         }
@@ -109,6 +118,18 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
         decisions.iter().try_for_each(|decision| writeln!(out, "{}", line(decision)))
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns the sum of the runs on other machines, which no decision uses. `None` without any.
+fn elsewhere(context: &Context, library: &Library, name: &SkillName) -> Option<RunCounts> {
+    let counts = client::runs_elsewhere(library, name).unwrap_or_else(|error| {
+        context.out.note(&format!("the runs on other machines cannot be read: {error}"));
+        RunsByRevision::new()
+    });
+    counts.into_values().reduce(|mut sum, counts| {
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+        sum
+    })
 }
 
 /// Renders a decision of the gate.

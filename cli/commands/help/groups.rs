@@ -39,7 +39,7 @@ pub const GROUPS: [Group; 6] = [
         first: &["mcp", "read", "manage", "debug"],
         more: &["prompt", "enable", "disable", "tools"],
     },
-    Group { title: "Run it", first: &["serve"], more: &["index", "gc"] },
+    Group { title: "Run it", first: &["serve"], more: &["sync", "index", "gc"] },
 ];
 
 /// Words that people type for a command that has another name and another spelling.

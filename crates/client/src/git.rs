@@ -3,7 +3,16 @@
 //! It never prompts, runs no hooks and uses only the transport allowed by the caller. The user's own configuration
 //! stays in effect for https and ssh, because it has the credential helpers and keys.
 
-use std::{cell::Cell, ffi::OsStr, io, path::Path, process::Command, time::Duration};
+use std::{
+    cell::Cell,
+    ffi::OsStr,
+    hash::{BuildHasher, Hasher, RandomState},
+    io,
+    path::Path,
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::interrupt::{self, Interrupted};
@@ -24,6 +33,10 @@ const ROUNDS_BETWEEN_SIZES: u32 = 10;
 
 /// Maximum size of git's output in bytes. A list of 200,000 references has 15 MB.
 const MOST_WORDS: usize = 32 << 20;
+
+/// Longest pauses in milliseconds after the first lost race, and after any.
+const PAUSE_MS: u64 = 40;
+const LONGEST_PAUSE_MS: u64 = 800;
 
 /// Environment variables that could redirect git to other repositories, settings or programs. They are unset.
 const UNSET: [&str; 15] = [
@@ -186,6 +199,20 @@ pub(crate) fn bytes_in(folder: &Path) -> u64 {
             .sum()
     }
     Dir::open_ambient_dir(folder, ambient_authority()).map_or(0, |dir| below(&dir))
+}
+
+/// Returns whether a push failed because of a concurrent push.
+pub(crate) fn is_lost_race(message: &str) -> bool {
+    ["cannot lock ref", "failed to update ref", "fetch first", "non-fast-forward", "stale info"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+/// Sleeps before a retry. The delay grows with the attempts and is random, so that processes do not collide again.
+pub(crate) fn pause(attempt: u32) {
+    let longest = u64::from(attempt).saturating_mul(PAUSE_MS).min(LONGEST_PAUSE_MS);
+    let random = RandomState::new().build_hasher().finish();
+    thread::sleep(Duration::from_millis(1 + random % longest));
 }
 
 /// Returns the error lines of git's output, without control characters.

@@ -122,6 +122,7 @@ mod signing;
 mod site_index;
 mod sources;
 mod spec;
+mod sync;
 mod tracked;
 mod transport;
 mod undo;
@@ -179,6 +180,9 @@ pub use signing::{SigningError, SigningKey, read_public_key};
 pub use site_index::SiteError;
 pub use sources::{DetectedSource, ListedSource, PUBLIC_SOURCES, PublicSource, SearchRequest, SourceError, Sources};
 pub use spec::{BrowserLink, GitSpec, SiteApi, SiteSpec, Spec, SpecError, VersionRequest};
+pub use sync::{
+    CountRuns, RunCounts, RunsByRevision, SyncChange, SyncError, SyncRequest, Synced, SyncedSkill, runs_elsewhere, sync,
+};
 pub use transport::{GIT_CA_FILE, Transport, TrustError};
 pub use undo::{
     Operation, START as UNDO_START, UndoError, UndoStatus, Undone, UndoneSkill, operations, undo, undo_reason, undo_to,

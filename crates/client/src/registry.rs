@@ -35,7 +35,7 @@ pub use credential::token_variable;
 pub use error::RegistryError;
 pub use init::{init_registry, is_git_location};
 use last_seen::{Growth, LastSeen};
-use location::Location;
+pub(crate) use location::Location;
 use mirror::Mirror;
 pub use mirrors::{MirrorCheck, MirrorsTidied};
 pub(crate) use prefetch::PrefetchItem;

@@ -143,6 +143,7 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
             text,
             is_rollback: revision.action == Action::Rollback,
             release: match (revision.action, &revision.upstream) {
+                (Action::Merge, _) => None,
                 (_, Some(_)) => Some(release.as_ref().and_then(File::text)),
                 (Action::Install | Action::Update, None) => Some(text),
                 _ => None,

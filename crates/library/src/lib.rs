@@ -19,6 +19,7 @@
 //!     revisions/<skill>             cache: revision details of long histories
 //!     glances                       cache: rows of skill lists
 //!     reviewed                      cache: whether heads differ from their review checkpoints
+//!     sync.json                     remote of `skillhub sync`, and the name of this machine
 //!     originals/<operation>/        folders of agents that links replaced, kept for 90 days
 //!     lock-lines.json               lines that a commit leaves for `skillhub.lock`, until they are in it
 //!     lock                          held by every writer of the files above, see below
@@ -146,6 +147,7 @@
 //! | `journal` | 4 MiB and one operation of at most 128 MiB | at every commit, before anything follows from it |
 //! | `journal.applied` | 128 bytes | never: it only counts within one boot |
 //! | `lock-lines.json` | 8 MiB; above that all lines are dropped, and `doctor` finds the difference | never: the journal record has them until it is applied |
+//! | `sync.json` | 64 KiB | at every write, like the state |
 //! | `state.toml`, `library.toml` | 8 MiB and 30,000 skills for the state | at every write: written beside, synced, renamed, folder synced |
 //! | `state.written` | 2 bytes | once; it shows that a missing state was lost |
 //! | `history.git` | eight packs, and one per 64 MiB of history | files of a change of 1 MiB or more before its record, all else by a checkpoint |
@@ -254,7 +256,7 @@ pub use proposals::{
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
     Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Revision, RevisionId, RevisionSpec,
-    RevisionSpecError, Stamp, StateBefore, Upstream,
+    RevisionSpecError, Stamp, StateBefore, SyncedRevision, Upstream,
 };
 pub use skill_change::{Denied, Permit, SkillChange};
 pub use state::{SkillState, State, StateError, StoredReview, StoredWaiver};

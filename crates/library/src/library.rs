@@ -26,6 +26,7 @@ mod revision_numbers;
 mod summaries;
 mod summary;
 mod summary_cache;
+mod synced;
 mod taken_back;
 mod temporary;
 #[cfg(test)]

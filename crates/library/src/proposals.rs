@@ -276,7 +276,8 @@ impl ProposalEntry {
     }
 
     /// Returns the bytes of its file when it was read.
-    fn file(&self) -> Option<&[u8]> {
+    #[must_use]
+    pub fn file(&self) -> Option<&[u8]> {
         match self {
             Self::Whole(proposal) => proposal.kept.file.as_deref(),
             Self::Damaged(damaged) => damaged.file.as_deref(),
@@ -348,6 +349,13 @@ impl Proposal {
         let stamp = Stamp { reason: None, ..stamp.clone() };
         let closed = self.closed(ProposalState::Superseded, &stamp);
         Self { note: Some(note.to_owned()), superseded_by: Some(by.clone()), ..closed }
+    }
+
+    /// Parses the file of a proposal of another library. Returns `None` if it is damaged.
+    #[must_use]
+    pub fn received(id: &ProposalId, bytes: Vec<u8>) -> Option<Self> {
+        let proposal = document::parse(id.clone(), bytes).into_whole()?;
+        Some(Self { kept: StoredProposal::default(), ..proposal })
     }
 
     /// Returns whether it is open and its time limit has passed.

@@ -122,10 +122,12 @@ pub enum Action {
     External,
     /// Restored an earlier revision.
     Rollback,
+    /// Joined the changes of two machines.
+    Merge,
 }
 
 impl Action {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Create,
         Self::Edit,
         Self::Patch,
@@ -139,6 +141,7 @@ impl Action {
         Self::Adopt,
         Self::External,
         Self::Rollback,
+        Self::Merge,
     ];
 
     /// Returns the word used in trailers, events and JSON.
@@ -158,6 +161,7 @@ impl Action {
             Self::Adopt => "adopt",
             Self::External => "external",
             Self::Rollback => "rollback",
+            Self::Merge => "merge",
         }
     }
 
@@ -269,7 +273,8 @@ pub struct Revision {
     pub absorbed_into: Option<String>,
     /// Proposal that became this revision, if any.
     pub acceptance: Option<Acceptance>,
-    /// Release that was merged in, stored as a separate revision outside the skill's line.
+    /// Release that was merged in, stored as a separate revision outside the skill's line. For [`Action::Merge`], the
+    /// newest revision of another machine's line.
     pub upstream: Option<RevisionId>,
 }
 
@@ -357,8 +362,19 @@ pub struct NewRevision {
     pub acceptance: Option<Acceptance>,
     /// Release to merge in. It becomes the second parent, so that its files remain available.
     pub upstream: Option<Box<Upstream>>,
+    /// Revision of another machine that takes part, if any.
+    pub synced: Option<SyncedRevision>,
     /// Previous state that no revision records.
     pub before: Option<StateBefore>,
+}
+
+/// Revision that came from another machine and is in the history already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyncedRevision {
+    /// It becomes the head itself, and no revision is made.
+    Head(RevisionId),
+    /// It becomes the second parent.
+    Parent(RevisionId),
 }
 
 /// State before an operation that no revision records. It is stored in the event, for `undo`.
@@ -399,6 +415,7 @@ impl NewRevision {
             absorbed_into: None,
             acceptance: None,
             upstream: None,
+            synced: None,
             before: None,
         }
     }
@@ -415,10 +432,11 @@ impl NewRevision {
         own || self.upstream.as_ref().is_some_and(|upstream| upstream.files.is_unjudged())
     }
 
-    /// Returns the bundles to store: its own files, and those of a merged release.
+    /// Returns the bundles to store: its own files, unless the history has them, and those of a merged release.
     pub(crate) fn bundles(&self) -> impl Iterator<Item = Bundle> {
         let release = self.upstream.as_ref().map(|upstream| upstream.files.bundle().clone());
-        std::iter::once(self.content.bundle()).chain(release)
+        let is_stored = matches!(self.synced, Some(SyncedRevision::Head(_)));
+        (!is_stored).then(|| self.content.bundle()).into_iter().chain(release)
     }
 }
 

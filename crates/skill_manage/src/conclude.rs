@@ -305,6 +305,7 @@ fn commit(
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
         upstream: change.upstream,
+        synced: None,
         before: None,
     };
     let accepted = change.accepted.map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, stamp));

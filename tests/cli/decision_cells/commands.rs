@@ -50,7 +50,7 @@ pub const COMMANDS: [&[&str]; 45] = [
 ];
 
 /// Commands about no particular skill.
-pub const OTHERS: [&[&str]; 51] = [
+pub const OTHERS: [&[&str]; 52] = [
     &["list"],
     &["review"],
     &["status"],
@@ -101,5 +101,6 @@ pub const OTHERS: [&[&str]; 51] = [
     &["index", "verify", "index"],
     &["index", "export", "index", "site"],
     &["where"],
+    &["sync", "none.git"],
     &["gc"],
 ];

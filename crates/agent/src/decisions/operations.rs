@@ -128,6 +128,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("curate apply", Act::Disables, &[]),
     skills("curate list", Act::Lists, &[]),
     skills("curate restore", Act::Enables, &["which"]),
+    skills("sync", Act::Decides, &[]),
     skills("gc", Act::Nothing, &[]),
     skills("completions", Act::Nothing, &[]),
     skills("tour", Act::Nothing, &[]),

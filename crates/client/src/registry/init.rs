@@ -6,8 +6,7 @@ use library::Home;
 use registry_index::{Index, InitError, Stamp};
 
 use super::{
-    RegistryError,
-    location::Location,
+    Location, RegistryError,
     mirror::BRANCH,
     remote::{Heads, Remote},
 };

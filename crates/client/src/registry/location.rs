@@ -10,7 +10,7 @@ use crate::{
 
 /// Location of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Location {
+pub(crate) enum Location {
     /// Folder on this machine, opened in place.
     Folder(PathBuf),
     /// Repository that is accessed through git.

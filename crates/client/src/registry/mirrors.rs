@@ -15,8 +15,7 @@ use git2::Repository;
 use library::Home;
 
 use super::{
-    Registries, RegistryError,
-    location::Location,
+    Location, Registries, RegistryError,
     mirror::{BRANCH, Mirror, lock_at},
 };
 use crate::{git, lock_file::LockFile};

@@ -2,10 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    hash::{BuildHasher, Hasher, RandomState},
     sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
 };
 
 use git2::Oid;
@@ -17,12 +14,13 @@ use super::{
     last_seen::{Growth, LastSeen},
     mirror::Mirror,
 };
-use crate::{git::ProgramError, spec::GitSpec};
+use crate::{
+    git::{ProgramError, is_lost_race, pause},
+    spec::GitSpec,
+};
 
 /// Maximum number of attempts to push a change on top of concurrent changes.
 pub(super) const ATTEMPTS: u32 = 60;
-const PAUSE_MS: u64 = 40;
-const LONGEST_PAUSE_MS: u64 = 800;
 
 /// Branch tips seen by this command, by registry URL, so that every registry is fetched only once.
 #[derive(Debug, Clone, Default)]
@@ -157,7 +155,7 @@ impl Remote {
         if now == draft {
             return Ok(Pushed::Landed);
         }
-        if now != base || is_of_the_moment(&message) {
+        if now != base || is_lost_race(&message) {
             return Ok(Pushed::Lost);
         }
         Err(RegistryError::NotTaken { url: self.url.clone(), message })
@@ -170,21 +168,7 @@ impl Remote {
     }
 }
 
-/// Returns whether a push failed because of a concurrent push.
-fn is_of_the_moment(message: &str) -> bool {
-    ["cannot lock ref", "failed to update ref", "fetch first", "non-fast-forward", "stale info"]
-        .iter()
-        .any(|words| message.contains(words))
-}
-
 /// Parses a commit id of 40 hexadecimal digits. Any other text results in the zero id, which no commit has.
 fn parse(commit: &str) -> Oid {
     Oid::from_str(commit).unwrap_or(Oid::ZERO_SHA1)
-}
-
-/// Sleeps before a retry. The delay grows with the attempts and is random, so that processes do not collide again.
-fn pause(attempt: u32) {
-    let longest = u64::from(attempt).saturating_mul(PAUSE_MS).min(LONGEST_PAUSE_MS);
-    let random = RandomState::new().build_hasher().finish();
-    thread::sleep(Duration::from_millis(1 + random % longest));
 }

@@ -31,7 +31,7 @@ pub(super) fn guard(
             break;
         }
         let is_release = matches!(revision.action, Action::Install | Action::Update | Action::Adopt);
-        if is_release || revision.upstream.is_some() {
+        if is_release || (revision.upstream.is_some() && revision.action != Action::Merge) {
             return Ok(Some(format!("revision {} installed a release, which may contain a fix", revision.number)));
         }
         if revision.acceptance.as_ref().is_some_and(|accepted| accepted.reviewer.kind == ActorKind::Person) {

@@ -114,6 +114,7 @@ pub fn action(action: Action, words: &LibraryTexts) -> &'static str {
         Action::Adopt => words.adopted,
         Action::External => words.changed_by_hand,
         Action::Rollback => words.rolled_back,
+        Action::Merge => words.merged,
     }
 }
 
@@ -132,7 +133,8 @@ pub fn wanted(wanted: Action, words: &LibraryTexts) -> &'static str {
         | Action::Uninstall
         | Action::Adopt
         | Action::External
-        | Action::Rollback => words.to_change,
+        | Action::Rollback
+        | Action::Merge => words.to_change,
     }
 }
 

@@ -31,7 +31,7 @@ use crate::{
     lock::LibraryLock,
     path_access_error::PathAccessError,
     proposals::{ProposalChange, store},
-    revision::{Action, Content, NewRevision, Revision, RevisionId},
+    revision::{Action, Content, NewRevision, Revision, RevisionId, SyncedRevision},
     state::State,
     storage::{HeadChange, StorageError},
 };
@@ -365,7 +365,14 @@ impl Library {
                 return Err(StorageError::Unjudged(commit.skill).into());
             }
             let prepared = storage.prepare(before.as_ref().map(|(revision, bundle)| (revision, bundle)), &new)?;
-            let event = Event::applied(operation, commit.skill.as_str(), &prepared.revision);
+            let event = match &new.synced {
+                Some(SyncedRevision::Head(_)) => {
+                    let (parent, stamp) = (now.cloned(), new.stamp.clone());
+                    let received = Revision { parent, stamp, ..prepared.revision.clone() };
+                    Event::applied(operation, commit.skill.as_str(), &received)
+                }
+                _ => Event::applied(operation, commit.skill.as_str(), &prepared.revision),
+            };
             record.events.push(Event { before: new.before.clone(), ..event });
             record.objects.extend(prepared.objects);
             let bundle = new.content.bundle();
@@ -469,6 +476,7 @@ pub(super) fn again(last: &NewRevision) -> NewRevision {
         absorbed_into: last.absorbed_into.clone(),
         acceptance: last.acceptance.clone(),
         upstream: last.upstream.clone(),
+        synced: None,
         before: None,
     }
 }

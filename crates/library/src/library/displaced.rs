@@ -167,6 +167,7 @@ impl Library {
             absorbed_into: head.absorbed_into.clone(),
             acceptance: head.acceptance.clone(),
             upstream: None,
+            synced: None,
             before: None,
         };
         Ok(Some(Part {

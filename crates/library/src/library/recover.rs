@@ -19,6 +19,9 @@ use crate::{
     storage::{HeadChange, Object},
 };
 
+/// Number of revisions of one operation that may have been in the folder.
+const MOST_STATES: usize = 64;
+
 /// Result of recovering a library when it is opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -174,17 +177,21 @@ impl Library {
     }
 
     /// Returns the files of all revisions between the old and the new head of a change, inclusive, after those of the
-    /// last cleared revision before the new one.
+    /// last cleared revision before the new one. A head from another machine may have the old one in another line, and
+    /// many revisions in between that were never in the folder.
     pub(super) fn states_since(&self, head: &HeadChange) -> Result<(Option<Bundle>, Vec<Bundle>), LibraryError> {
         let (mut cleared, mut states) = (None, Vec::new());
         let mut next = Some(head.new.clone());
+        let mut old = head.old.clone();
         while let (Some(id), Some(storage)) = (next.take(), self.storage()?) {
+            old = old.filter(|old| *old != id);
             let (revision, files) = (storage.revision(&id)?, storage.bundle(&id)?);
             if id != head.new && cleared.is_none() && revision.was_cleared() && !revision.tombstone {
                 cleared = Some(files.clone());
             }
             states.push(files);
-            next = revision.parent.filter(|_| head.old.as_ref() != Some(&id));
+            let is_last = head.old.as_ref() == Some(&id) || states.len() > MOST_STATES;
+            next = if is_last { old.take() } else { revision.parent.or_else(|| old.take()) };
         }
         Ok((cleared, states))
     }

@@ -28,7 +28,7 @@ use writer::{ObjectWriter, changed_paths, commit_text};
 use super::{Checked, DamagedRevision, HeadChange, Object, Prepared, StorageError, message::Trailers};
 use crate::{
     disk::sync_folder,
-    revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
+    revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, SyncedRevision, Upstream},
 };
 
 const HEADS: &str = "refs/skills/";
@@ -242,6 +242,11 @@ impl GitStorage {
     /// # Errors
     /// [`StorageError`]
     pub fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
+        let joined = match &new.synced {
+            Some(SyncedRevision::Head(id)) => return self.stored(id, new),
+            Some(SyncedRevision::Parent(id)) => Some(id.clone()),
+            None => None,
+        };
         let mut writer = ObjectWriter::new(self);
         let bundle = new.content.bundle();
         let tree = writer.tree(&bundle)?;
@@ -260,12 +265,31 @@ impl GitStorage {
             writer.take(prepared.objects);
             prepared.revision.id
         });
+        let upstream = upstream.or(joined);
         let text = commit_text(tree, parent.into_iter().chain(&upstream), &new.stamp, &message);
         let id = RevisionId::new(writer.add(ObjectType::Commit, text.into_bytes())?.to_string());
         let parts = Parts { id, parent: parent.cloned(), upstream, time: whole_seconds(new.stamp.time)? };
         let tombstone = bundle.is_empty();
         let revision = revision_of(parts, trailers, tombstone)?;
         Ok(Prepared { revision, objects: writer.objects() })
+    }
+
+    /// A revision that is stored already, and has the content that was cleared for it.
+    fn stored(&self, id: &RevisionId, new: &NewRevision) -> Result<Prepared, StorageError> {
+        let revision = self.revision(id)?;
+        let is_same = revision.digest == new.content.digest() && self.bundle(id)? == new.content.bundle();
+        match is_same && revision.was_cleared() {
+            true => Ok(Prepared { revision, objects: Vec::new() }),
+            false => Err(StorageError::Damaged(format!("revision {id} has other files than it says"))),
+        }
+    }
+
+    /// Writes objects as one durable pack, before anything names them.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn keep(&self, objects: &[Object]) -> Result<(), StorageError> {
+        self.write_pack(objects)
     }
 
     /// Writes the files of bundles durably. No commit names them yet, and none need come.

@@ -93,6 +93,7 @@ pub struct LibraryTexts {
     pub adopted: &'static str,
     pub changed_by_hand: &'static str,
     pub rolled_back: &'static str,
+    pub merged: &'static str,
 
     // Going back.
     pub roll_back: &'static str,

@@ -80,6 +80,7 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     adopted: "接管",
     changed_by_hand: "手动修改",
     rolled_back: "回滚",
+    merged: "合并",
     roll_back: "回滚",
     roll_back_to: |n| format!("回滚到修订 {n}"),
     roll_back_means: |to, head| {

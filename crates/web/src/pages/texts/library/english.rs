@@ -91,6 +91,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     adopted: "adopted",
     changed_by_hand: "edited by hand",
     rolled_back: "rolled back",
+    merged: "merged",
     roll_back: "Roll back",
     roll_back_to: |n| format!("Roll back to revision {n}"),
     roll_back_means: |to, head| {

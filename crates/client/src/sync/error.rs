@@ -1,0 +1,101 @@
+//! [`SyncError`]: reasons why a library cannot be synchronised.
+
+use std::{io, path::PathBuf};
+
+use library::{CommitError, LibraryError, StorageError};
+use skill::failure::{Fails, Failure, FailureKind};
+use thiserror::Error;
+
+use crate::{git::ProgramError, registry::RegistryError};
+
+/// Reasons why a library cannot be synchronised.
+#[derive(Debug, Error)]
+pub enum SyncError {
+    /// No remote was given, and none is known from before.
+    #[error("the library has no remote yet")]
+    NoRemote,
+    /// The remote's location cannot be parsed.
+    #[error(transparent)]
+    Location(#[from] RegistryError),
+    /// git could not reach the remote.
+    #[error("cannot reach {remote}: {source}")]
+    Unreached {
+        /// URL or folder of the remote.
+        remote: String,
+        /// Failure of git.
+        source: ProgramError,
+    },
+    /// The remote has more than a library can have.
+    #[error("{remote} has {what}")]
+    TooMuch {
+        /// URL or folder of the remote.
+        remote: String,
+        /// Number and limit, as a fragment.
+        what: String,
+    },
+    /// Other machines pushed each time before this one could.
+    #[error("other machines changed {remote} {attempts} times in a row")]
+    Busy {
+        /// URL or folder of the remote.
+        remote: String,
+        /// Number of attempts.
+        attempts: u32,
+    },
+    /// `sync.json` is damaged or was written by a later version.
+    #[error("cannot use {}: {why}", path.display())]
+    Settings {
+        /// Path of the file.
+        path: PathBuf,
+        /// Description of the fault.
+        why: String,
+    },
+    /// The history cannot be read as a git repository.
+    #[error("cannot use the history: {0}")]
+    History(#[from] git2::Error),
+    /// The library cannot be used.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// Received revisions cannot be committed.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A file of the library cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// Path of the file.
+        path: PathBuf,
+        /// I/O error.
+        source: io::Error,
+    },
+}
+
+impl From<StorageError> for SyncError {
+    fn from(error: StorageError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl Fails for SyncError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::NoRemote => Failure::new(FailureKind::Usage, "no_remote")
+                .hint("name a git URL or a bare repository once: skillhub sync REMOTE"),
+            Self::Location(error) => error.failure(),
+            Self::Unreached { source, .. } => match source.failure() {
+                failure if failure.hint.is_some() => failure,
+                failure => failure.hint(
+                    "check the URL, and that git can fetch and push there without a password prompt; \
+                     a new remote is an empty repository, as `git init --bare FOLDER` makes it",
+                ),
+            },
+            Self::TooMuch { .. } => {
+                Failure::new(FailureKind::Invalid, "too_large").hint("use a repository that only your libraries are in")
+            }
+            Self::Busy { .. } => Failure::new(FailureKind::Conflict, "busy").hint("run skillhub sync again"),
+            Self::Settings { .. } => Failure::new(FailureKind::Failed, "damaged")
+                .hint("move the file away, and name the remote again: skillhub sync REMOTE"),
+            Self::History(_) | Self::Io { .. } => Failure::io(),
+            Self::Library(error) => error.failure(),
+            Self::Commit(error) => error.failure(),
+        }
+    }
+}
