@@ -62,7 +62,7 @@ pub struct PublishArgs {
     #[arg(long, value_name = "OWNER")]
     owner: Option<String>,
     /// Changes in this release, for its users: a text, or @FILE
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
     changelog: String,
     /// Sign the release with an ssh-ed25519 key [default: the configured key, else ~/.ssh/id_ed25519]
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
@@ -185,6 +185,9 @@ fn folders(context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliErro
 
 /// Returns the text of a changelog, or that of the file named after an `@`.
 fn changelog(context: &Context, given: &str) -> Result<String, CliError> {
+    if given.starts_with("--") {
+        return Err(CliError::usage(format!("--changelog needs a text, but {given} is a flag")));
+    }
     let Some(file) = given.strip_prefix('@') else { return Ok(given.to_owned()) };
     let path = context.absolute(Path::new(file));
     text_at(&path, CHANGELOG_FILE_BYTES).map_err(io_at(&path))

@@ -161,6 +161,7 @@ fn unusable_changelogs_are_refused() {
         publish(&sandbox, &registry, &["skills/alpha", "--changelog", bad]).refused_with_hint(3, "invalid_changelog");
     }
     publish(&sandbox, &registry, &["skills/alpha", "--changelog", "@missing.md"]).refused(7, "not_found");
+    publish(&sandbox, &registry, &["skills/alpha", "--changelog", "--dry-run"]).refused(2, "usage");
     assert_eq!(commits(&sandbox, &registry), before);
     let plain = publish(&sandbox, &registry, &["skills/alpha", "--changelog", "  \n"]).done();
     assert_eq!(plain["status"], "published");

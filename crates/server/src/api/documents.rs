@@ -106,6 +106,8 @@ pub struct ReleaseDocument {
     /// Origin of a forked release.
     #[schema(value_type = Option<Object>)]
     pub forked_from: Option<Value>,
+    /// Changes in this release, as plain text.
+    pub changelog: Option<String>,
     /// True if the release is excluded from new installs.
     pub yanked: bool,
     /// Time and reason of a withdrawal, which deleted the archive.
@@ -329,6 +331,7 @@ impl From<&Entry> for ReleaseDocument {
             published_at: entry.published_at.to_string(),
             signature: entry.signature.clone(),
             forked_from: of("forked_from"),
+            changelog: entry.changelog.clone(),
             yanked: entry.yanked,
             withdrawn: of("withdrawn"),
             status: of("status"),
