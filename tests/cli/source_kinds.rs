@@ -231,7 +231,7 @@ fn hostile_index_installs_nothing() {
 fn clawhub_files_match_their_list() {
     let sandbox = Sandbox::project();
     let api = sandbox.path("files/api/v1");
-    let (name, text) = ("claw", skill_md("claw", "Handles claws. Use in tests.", BODY));
+    let (name, text) = ("claw", skill_md("claw", "Handles claw files. Use in tests.", BODY));
     write_skill(&sandbox.path("own"), name, BODY);
     write_files(&sandbox.path("own/claw"), &[("_meta.json", b"{}", false)]);
     fs::create_dir_all(&api).unwrap();
@@ -389,5 +389,5 @@ fn public_sources_wait_for_consent() {
     let args = ["search", "page", "--json"];
     let document = sandbox.finish(command(&args), &args).done();
     assert_eq!(state(&document, "clawhub"), "unreachable", "{document:#}");
-    assert!(proxy.seen().contains("clawhub.ai"), "{}", proxy.seen());
+    assert!(proxy.seen().contains("github.com"), "{}", proxy.seen());
 }

@@ -164,23 +164,22 @@ fn decisions_and_counts_travel() {
     one.sync();
     two.sync();
     two.sync();
-    let status = two.sandbox.done(&["status", "demo"]);
-    assert!(status.to_string().contains("\"pinned\":true"), "{status:#}");
+    let patch = ["manage", "patch", "demo", "--find", "last line", "--replace", "new line", "--reason", "better"];
+    assert_eq!(two.sandbox.ask(&patch).exit, 5, "pinned");
     let stats = two.sandbox.done(&["stats", "demo"]);
     assert_eq!(stats["other_machines"]["successes"], 1, "{stats:#}");
     assert_eq!(stats["checkpoint"], 1);
     two.person(&["unpin", "demo"]);
     two.sync();
     one.sync();
-    let status = one.sandbox.done(&["status", "demo"]);
-    assert!(status.to_string().contains("\"pinned\":false"), "{status:#}");
     assert_eq!(one.sandbox.done(&["stats", "demo"])["other_machines"], Value::Null);
+    one.sandbox.done(&patch);
 }
 
 #[test]
 fn open_proposal_is_decided_on_any_machine() {
     let (_shared, one, two) = pair();
-    let script = ["manage", "write_file", "demo", "scripts/run.py", "--content", "-", "--json"];
+    let script = ["manage", "write_file", "demo", "--path", "scripts/run.py", "--content", "-", "--json"];
     let code = "import subprocess\nsubprocess.run(['sh', '-c', input()])\n";
     let held = one.sandbox.run_with(&script, code.as_bytes()).done();
     assert_eq!(held["status"], "proposed", "{held:#}");

@@ -176,7 +176,7 @@ fn uninstall_keeps_everything_else() {
             "{\n  \"mcpServers\": {\n    \"docs\": {\"url\": \"https://x\"}\n  },\n  \"n\": 1.50\n}\n",
         ),
         ("codex", ".codex/config.toml", "# mine\nmodel = \"x\" # kept\n\n[mcp_servers.docs]\nurl = \"https://x\"\n"),
-        ("opencode", "opencode.jsonc", "{\n\t// ours\n\t\"mcp\": {\n\t\t\"docs\": {}, // keep\n\t},\n}\n"),
+        ("opencode", "opencode.jsonc", "{\n\t// ours\n\t\"mcp\": {\n\t\t\"docs\": {} // keep\n\t},\n}\n"),
         ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"skillhub\": {\"url\": \"https://x\"}}}"),
         ("gemini-cli", ".gemini/settings.json", "{\"mcpServers\": {\"skillhub\": "),
     ] {

@@ -300,7 +300,7 @@ mod tests {
     fn skills(count: usize, chars: usize) -> Vec<ListedSkill> {
         let one = |at: usize| {
             let name = format!("skill-{at:03}");
-            let folder = format!("/home/ann/work/a-project/.agents/skills/{name}");
+            let folder = format!("/home/ann/a-project/.agents/skills/{name}");
             ListedSkill::described(&name, &"d".repeat(chars)).in_scope(Scope::User, &folder)
         };
         (0..count).map(one).collect()
@@ -337,7 +337,7 @@ mod tests {
             |listing: &HostListing| listing.text().lines().map(|line| (line.len() + 1).div_ceil(4)).sum::<usize>();
         let some = listing(&skills(119, 400), "codex", &[]);
         assert_eq!(count(&some, ListedAs::Shortened), 119);
-        assert!(some.text().starts_with("- `r0` = `/home/ann/work/a-project/.agents/skills`\n- skill-000: ddd"));
+        assert!(some.text().starts_with("- `r0` = `/home/ann/a-project/.agents/skills`\n- skill-000: ddd"));
         assert!(tokens(&some) <= 5_440 && tokens(&some) > 5_440 - 119, "{}", tokens(&some));
         let many = listing(&skills(900, 40), "codex", &[]);
         assert!(count(&many, ListedAs::LeftOut) > 0 && count(&many, ListedAs::NameOnly) > 0);

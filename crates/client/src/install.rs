@@ -189,6 +189,15 @@ impl Batch {
 }
 
 impl Installer<'_> {
+    /// Lists what a folder or a repository offers, and installs nothing. The fetched repository is kept for an install
+    /// with the same installer.
+    ///
+    /// # Errors
+    /// The source cannot be fetched or read, or the spec names a single skill.
+    pub fn offered(&self, spec: &Spec, request: &InstallRequest) -> Result<SourceListing, InstallError> {
+        listing(self.inputs(), spec, request)
+    }
+
     /// Installs the skills that pass all checks and returns a result for every skill.
     ///
     /// # Errors

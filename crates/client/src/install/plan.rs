@@ -16,6 +16,7 @@ use super::{
     merging::{close_superseded, merge_release},
     planned::{PlannedChange, PlannedSkill, check_usable},
 };
+use crate::spec::{SiteSpec, Spec};
 
 /// Inputs that are the same for all skills of an operation.
 #[derive(Clone, Copy)]
@@ -270,7 +271,16 @@ fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -
 fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
     installed.kind() == wanted.kind()
         && installed.name() == wanted.name()
-        && (installed.location() == wanted.location() || installed.digest() == wanted.digest())
+        && (is_same_place(installed.location(), wanted.location()) || installed.digest() == wanted.digest())
+}
+
+/// Returns whether both places lead to the same skill. The place of a skill of ClawHub ends with its version.
+fn is_same_place(one: &str, other: &str) -> bool {
+    let unversioned = |place: &str| match place.parse() {
+        Ok(Spec::Site(site)) => Some(SiteSpec { version: None, ..site }),
+        _ => None,
+    };
+    one == other || unversioned(one).is_some_and(|one| unversioned(other) == Some(one))
 }
 
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {

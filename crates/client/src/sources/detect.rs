@@ -1,5 +1,7 @@
 //! [`DetectedSource`]: the kind of a new source, found by reading it once.
 
+use std::path::Path;
+
 use skill::failure::{Fails, FailureKind};
 
 use super::{ListedSource, SourceError, Sources, folders, list_cache::ListCache};
@@ -34,8 +36,8 @@ impl Sources<'_> {
         if let Some(kind) = kind {
             return self.read_once(text, kind);
         }
-        let is_folder = self.cwd.join(paths::expanded(text, Some(self.user_home)));
-        let kinds = possible_kinds(text, library::resolve(&is_folder).is_ok());
+        let folder = self.cwd.join(paths::expanded(text, Some(self.user_home)));
+        let kinds = possible_kinds(text, folder.is_dir());
         let (mut errors, mut is_unreachable) = (Vec::new(), false);
         for &kind in kinds {
             match self.read_once(text, kind) {
@@ -77,7 +79,7 @@ impl Sources<'_> {
     /// relative to the current folder of each search.
     fn stored_location(&self, text: &str, kind: SourceKind) -> Result<String, SourceError> {
         let absolute = || self.cwd.join(paths::expanded(text, Some(self.user_home))).display().to_string();
-        let is_path = !text.contains("://") && !text.contains(':') && library::resolve(absolute().as_ref()).is_ok();
+        let is_path = !text.contains(':') && Path::new(&absolute()).is_dir();
         Ok(match kind {
             SourceKind::WellKnown => SiteSpec::at(SiteApi::WellKnown, text)?.base,
             SourceKind::ClawHub if text == "clawhub" => CLAWHUB.to_owned(),

@@ -78,7 +78,7 @@ impl Fails for SyncError {
     fn failure(&self) -> Failure {
         match self {
             Self::NoRemote => Failure::new(FailureKind::Usage, "no_remote")
-                .hint("name a git URL or a bare repository once: skillhub sync REMOTE"),
+                .hint("name a git URL or a bare repository once; see the examples: skillhub help sync"),
             Self::Location(error) => error.failure(),
             Self::Unreached { source, .. } => match source.failure() {
                 failure if failure.hint.is_some() => failure,
@@ -92,7 +92,7 @@ impl Fails for SyncError {
             }
             Self::Busy { .. } => Failure::new(FailureKind::Conflict, "busy").hint("run skillhub sync again"),
             Self::Settings { .. } => Failure::new(FailureKind::Failed, "damaged")
-                .hint("move the file away, and name the remote again: skillhub sync REMOTE"),
+                .hint("move the file away, and name the remote again; see the examples: skillhub help sync"),
             Self::History(_) | Self::Io { .. } => Failure::io(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),

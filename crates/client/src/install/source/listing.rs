@@ -3,7 +3,6 @@
 use super::{Inputs, InstallError, InstallRequest, Source};
 use crate::{
     discovery::{OfferedSkill, PickError},
-    install::Installer,
     spec::{SiteSpec, Spec},
 };
 
@@ -18,21 +17,10 @@ pub struct SourceListing {
     pub has_manifest: bool,
 }
 
-impl Installer<'_> {
-    /// Lists what a folder or a repository offers, and installs nothing. The fetched repository is kept for an install
-    /// with the same installer.
-    ///
-    /// # Errors
-    /// The source cannot be fetched or read, or the spec names a single skill.
-    pub fn offered(&self, spec: &Spec, request: &InstallRequest) -> Result<SourceListing, InstallError> {
-        listing(self.inputs(), spec, request)
-    }
-}
-
 /// Lists what a source offers. A site is asked for all of its skills.
 ///
 /// # Errors
-/// As for [`Installer::offered`].
+/// The source cannot be fetched or read, or the spec names a single skill.
 pub(crate) fn listing(by: Inputs<'_>, spec: &Spec, request: &InstallRequest) -> Result<SourceListing, InstallError> {
     let source = Source::of(by, request);
     let contents = match spec {

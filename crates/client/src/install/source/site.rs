@@ -155,6 +155,8 @@ impl Source<'_> {
         let (mut files, mut left) = (Vec::new(), limits.skill_bytes);
         for path in paths {
             SkillPath::parse(path).map_err(crate::spec::SpecError::from)?;
+        }
+        for path in paths {
             let bytes = self.get(&format!("{base}/{}", uri::path(path)), left)?;
             left -= bytes.len() as u64;
             files.push((path.as_str(), bytes));
