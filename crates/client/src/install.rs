@@ -51,7 +51,7 @@ use signer::check_signer;
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
 pub use source::SourceListing;
-pub(crate) use source::{Inputs, check_digest, fetch, fetch_release, listing, listing_of_site, version_of};
+pub(crate) use source::{Inputs, check_digest, fetch, fetch_release, is_folder, listing, listing_of_site, version_of};
 pub use uploads::{read_below, upload_name};
 
 use crate::{

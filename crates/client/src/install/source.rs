@@ -17,7 +17,7 @@ use skill::{
     archive::{self, Archive},
 };
 
-use folder::is_folder;
+pub(crate) use folder::is_folder;
 
 use super::{
     Evolved, InstallError, InstallRequest,

@@ -7,7 +7,7 @@ use skill::failure::{Fails, FailureKind};
 use super::{ListedSource, SourceError, Sources, folders, list_cache::ListCache};
 use crate::{
     config::SourceKind,
-    install::InstallError,
+    install::{InstallError, is_folder},
     paths,
     registry::Registries,
     site_index::SiteError,
@@ -37,7 +37,7 @@ impl Sources<'_> {
             return self.read_once(text, kind);
         }
         let folder = self.cwd.join(paths::expanded(text, Some(self.user_home)));
-        let kinds = possible_kinds(text, folder.is_dir());
+        let kinds = possible_kinds(text, is_folder(&folder));
         let (mut errors, mut is_unreachable) = (Vec::new(), false);
         for &kind in kinds {
             match self.read_once(text, kind) {
@@ -79,7 +79,7 @@ impl Sources<'_> {
     /// relative to the current folder of each search.
     fn stored_location(&self, text: &str, kind: SourceKind) -> Result<String, SourceError> {
         let absolute = || self.cwd.join(paths::expanded(text, Some(self.user_home))).display().to_string();
-        let is_path = !text.contains(':') && Path::new(&absolute()).is_dir();
+        let is_path = !text.contains(':') && is_folder(Path::new(&absolute()));
         Ok(match kind {
             SourceKind::WellKnown => SiteSpec::at(SiteApi::WellKnown, text)?.base,
             SourceKind::ClawHub if text == "clawhub" => CLAWHUB.to_owned(),

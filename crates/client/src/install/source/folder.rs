@@ -89,7 +89,7 @@ impl Source<'_> {
 }
 
 /// Returns whether a path is that of a folder. Links are followed.
-pub(super) fn is_folder(path: &Path) -> bool {
+pub(crate) fn is_folder(path: &Path) -> bool {
     Dir::open_ambient_dir(path, ambient_authority()).is_ok()
 }
 
