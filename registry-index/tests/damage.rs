@@ -23,6 +23,21 @@ fn faults_after(change: impl Fn(String) -> String) -> Vec<String> {
     index.verify().unwrap().iter().map(ToString::to_string).collect()
 }
 
+/// Replaces the packs of an index by loose objects.
+fn unpack(index: &Index) {
+    let aside = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(index.dir().join("objects/pack")).unwrap().map(|file| file.unwrap().path()) {
+        std::fs::rename(&file, aside.path().join(file.file_name().unwrap())).unwrap();
+    }
+    for pack in std::fs::read_dir(aside.path()).unwrap().map(|file| file.unwrap().path()) {
+        if pack.extension().is_some_and(|end| end == "pack") {
+            let mut command = std::process::Command::new("git");
+            command.arg("-C").arg(index.dir()).args(["unpack-objects", "-q"]);
+            assert!(command.stdin(std::fs::File::open(&pack).unwrap()).status().unwrap().success());
+        }
+    }
+}
+
 fn has(faults: &[String], text: &str) -> bool {
     faults.iter().any(|fault| fault.contains(text))
 }
@@ -147,6 +162,7 @@ fn lost_object_is_an_error() {
     let hex = entry.digest.hex();
     let path = format!("main:bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]);
     let id = git(index.dir(), &["rev-parse", &path]).trim().to_owned();
+    unpack(&index);
     std::fs::remove_file(index.dir().join("objects").join(&id[..2]).join(&id[2..])).unwrap();
     let index = Index::open(index.dir()).unwrap();
     assert!(matches!(index.bundle(&entry), Err(FetchError::Read(_))));

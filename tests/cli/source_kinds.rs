@@ -77,7 +77,7 @@ fn marketplace_skill_installs_and_merges() {
     let (result, document) = found(&sandbox, &["ledger"], "ledger");
     assert_eq!((&result["registry"], &result["kind"]), (&json!("market"), &json!("marketplace")), "{document:#}");
     let (remote, _) = found(&sandbox, &["remote"], "remote");
-    assert!(remote["install"].as_str().unwrap().ends_with("#remote"), "{remote:#}");
+    assert!(remote["install"].as_str().unwrap().ends_with("#remote'"), "{remote:#}");
     follows_source(&sandbox, result["install"].as_str().unwrap(), "ledger", || {
         write_skill(&source.join("plugins/tools"), "ledger", &BODY.replace("the output", "the result"));
         git(&sandbox, &["-C", source.to_str().unwrap(), "commit", "--quiet", "--all", "--message=second"]);
@@ -159,7 +159,8 @@ fn clawhub_skill_installs_and_merges() {
     let old = sandbox.path("old").display().to_string();
     let exact = format!("{}@1.0.0", address.trim_matches('\''));
     assert_eq!(sandbox.done(&["install", &exact, "--library", &old])["skills"][0]["version"], "1.0.0");
-    sandbox.ask(&["install", &format!("{exact}9"), "--library", &old]).refused_with_hint(7, "not_found");
+    let none = exact.replace("@1.0.0", "@1.0.7");
+    sandbox.ask(&["install", &none, "--library", &old]).refused_with_hint(7, "not_found");
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -223,7 +224,7 @@ fn hostile_index_installs_nothing() {
     assert!(listed["sources"][0]["warnings"].to_string().contains("unhashed"), "{listed:#}");
     sandbox.done(&["install", &at("good")]);
     sandbox.ask(&["install", &at("good"), "--offline"]).refused_with_hint(9, "offline");
-    sandbox.ask(&["source", "add", &web.url("none")]).refused_with_hint(7, "not_a_source");
+    sandbox.ask(&["source", "add", &web.url("none")]).refused_with_hint(9, "network");
     sandbox.ask(&["source", "add", "http://me:secret@127.0.0.1/.well-known/skills"]).refused(2, "invalid_spec");
 }
 

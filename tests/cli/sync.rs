@@ -179,6 +179,7 @@ fn decisions_and_counts_travel() {
 #[test]
 fn open_proposal_is_decided_on_any_machine() {
     let (_shared, one, two) = pair();
+    std::fs::write(one.sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
     let script = ["manage", "write_file", "demo", "--path", "scripts/run.py", "--content", "-", "--json"];
     let code = "import subprocess\nsubprocess.run(['sh', '-c', input()])\n";
     let held = one.sandbox.run_with(&script, code.as_bytes()).done();

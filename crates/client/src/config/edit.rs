@@ -120,7 +120,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         home.ensure().unwrap();
-        for text in ["sources = 7\n", "polcy = \"x\"\n", "[registries.hub]\nlocation = \"/x\"\n", "search = []\n"] {
+        for text in ["sources = 7\n", "polcy = \"x\"\n", "[registries.hub]\nlocation = \"/x\"\n"] {
             std::fs::write(home.config(), text).unwrap();
             assert!(add_source(&home, "hub", &source(SourceKind::ClawHub, "https://h.example")).is_err(), "{text}");
             assert_eq!(std::fs::read_to_string(home.config()).unwrap(), text);

@@ -42,7 +42,8 @@ pub(super) fn matching(cwd: &Path, location: &str, user_home: &Path) -> Result<M
     let (top, rest) = parts.split_at(first);
     let top: PathBuf = top.iter().collect();
     let open = |source| InstallError::Open { path: top.clone(), source };
-    let root = library::resolve(&top).map_err(open)?;
+    let is_open = Dir::open_ambient_dir(&top, ambient_authority());
+    let root = is_open.and_then(|_| library::resolve(&top)).map_err(open)?;
     let mut folders = vec![top.clone()];
     for part in rest {
         folders = below(&folders, part);
