@@ -85,7 +85,8 @@ fn marketplace_skill_installs_and_merges() {
     fs::remove_dir_all(&source).unwrap();
     let (_, document) = found(&sandbox, &["ledger", "--offline"], "ledger");
     assert_eq!(state(&document, "market"), "cached", "{document:#}");
-    let text = sandbox.run(&["search", "ledger"]).text();
+    let shown = sandbox.command(&["search", "ledger"]).output().unwrap();
+    let text = String::from_utf8_lossy(&shown.stdout);
     assert!(text.contains("market (from the cache, read") && text.contains("skillhub install"), "{text}");
 }
 

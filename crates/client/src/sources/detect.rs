@@ -36,6 +36,9 @@ impl Sources<'_> {
         if let Some(kind) = kind {
             return self.read_once(text, kind);
         }
+        if text.contains("://") && !folders::is_pattern(text) {
+            text.parse::<Spec>()?;
+        }
         let folder = self.cwd.join(paths::expanded(text, Some(self.user_home)));
         let kinds = possible_kinds(text, is_folder(&folder));
         let (mut errors, mut is_unreachable) = (Vec::new(), false);
