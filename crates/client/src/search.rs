@@ -1,4 +1,4 @@
-//! [`search`]: full-text search for skills, in any script.
+//! Full-text search for skills, in any script: [`rank`], [`Term`] and the results.
 
 pub(crate) mod result;
 
@@ -152,7 +152,7 @@ impl Matches {
     }
 }
 
-/// Ranks the newest releases of skills, each with the name of its registry, like [`search()`].
+/// Ranks the newest releases of skills, each with the name of its registry, as a search of all sources does.
 #[must_use]
 pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
     let texts = entries.into_iter().map(|(registry, entry)| (result_of(&entry, registry), Text::of(&entry)));
