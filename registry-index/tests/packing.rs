@@ -144,7 +144,7 @@ fn changes_alone_keep_packs_few() {
     assert_eq!(index.verify().unwrap(), []);
 }
 
-/// What a kill or a power loss leaves of a pack: parts of files, and an index before its pack.
+/// Remains of a pack after a kill or a power loss: parts of files, and an index before its pack.
 #[test]
 fn unfinished_packs_are_harmless() {
     let (_dir, index) = index();

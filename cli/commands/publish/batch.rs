@@ -96,7 +96,7 @@ struct PublishedSkill<'a> {
     status: &'a str,
     /// `new`, `changed` or `unchanged`, compared with the newest release; null if the skill failed.
     change: Option<&'a str>,
-    /// Version of the newest release before this one; null if there is none.
+    /// Version of the newest release before this one; null for a first release.
     newest: Option<String>,
     /// Version of the release; null if the skill failed.
     version: Option<String>,

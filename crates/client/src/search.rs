@@ -144,8 +144,8 @@ impl Matches {
             return Ok(());
         }
         let readable = registry.with_all_lines()?.readable()?;
-        let told = |error| format!("{}: {error}; see all faults with `skillhub index verify`", registry.name());
-        self.skipped.extend(readable.damaged.iter().map(told));
+        let described = |error| format!("{}: {error}; see all faults with `skillhub index verify`", registry.name());
+        self.skipped.extend(readable.damaged.iter().map(described));
         let asked = readable.entries.into_iter().filter(|entry| is_asked(&entry.name.owner));
         self.entries.extend(asked.map(|entry| (registry.name().to_owned(), entry)));
         Ok(())

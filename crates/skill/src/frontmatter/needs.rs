@@ -13,7 +13,7 @@ const NAME_BYTES: usize = 64;
 /// Keys of `metadata` below which OpenClaw, under its present and earlier names, has `requires` with `bins` and `env`.
 const OPENCLAW: [&str; 3] = ["openclaw", "clawdbot", "moltbot"];
 
-/// What a skill needs on a machine. Names come from the author and are not trusted: they are looked up, never run.
+/// Needs of a skill on a machine. Names come from the author and are not trusted: they are looked up, never run.
 ///
 /// They are read from `metadata.needs`, either as a map of lists or as text that the standard's map of strings allows,
 /// and from `metadata.openclaw.requires`:
