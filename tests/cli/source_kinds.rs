@@ -24,6 +24,16 @@ fn write_skill(folder: &Path, name: &str, body: &str) {
     write_files(&folder.join(name), &[("SKILL.md", text.as_bytes(), false)]);
 }
 
+/// Publishes a skill of acme on a server.
+fn publish(sandbox: &Sandbox, server: &Server, name: &str, version: &str, body: &str) {
+    write_skill(&sandbox.path("own"), name, body);
+    let place = sandbox.path("own").join(name).display().to_string();
+    let args = ["publish", &place, "--owner", "acme", "--version", version, "--registry", &server.url, "--json"];
+    let mut command = sandbox.command(&args);
+    command.env("SKILLHUB_TOKEN", &server.admin);
+    sandbox.finish(command, &args).done();
+}
+
 /// Searches and returns the one result with this name.
 fn found(sandbox: &Sandbox, args: &[&str], name: &str) -> (Value, Value) {
     let document = sandbox.done(&[&["search"], args].concat());
@@ -111,14 +121,7 @@ fn folder_pattern_is_searched_per_project() {
 fn well_known_skill_installs_and_merges() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
-    let publish = |version: &str, body: &str| {
-        write_skill(&sandbox.path("own"), "notes", body);
-        let place = sandbox.path("own/notes").display().to_string();
-        let args = ["publish", &place, "--owner", "acme", "--version", version, "--registry", &server.url, "--json"];
-        let mut command = sandbox.command(&args);
-        command.env("SKILLHUB_TOKEN", &server.admin);
-        sandbox.finish(command, &args).done();
-    };
+    let publish = |version: &str, body: &str| publish(&sandbox, &server, "notes", version, body);
     publish("1.0.0", BODY);
     let added = sandbox.done(&["source", "add", &server.url, "--kind", "well-known", "--name", "docs"]);
     assert_eq!((&added["kind"], &added["location"]), (&json!("well-known"), &json!(server.url)), "{added:#}");
@@ -140,14 +143,7 @@ fn well_known_skill_installs_and_merges() {
 fn clawhub_skill_installs_and_merges() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
-    let publish = |version: &str, body: &str| {
-        write_skill(&sandbox.path("own"), "chart", body);
-        let place = sandbox.path("own/chart").display().to_string();
-        let args = ["publish", &place, "--owner", "acme", "--version", version, "--registry", &server.url, "--json"];
-        let mut command = sandbox.command(&args);
-        command.env("SKILLHUB_TOKEN", &server.admin);
-        sandbox.finish(command, &args).done();
-    };
+    let publish = |version: &str, body: &str| publish(&sandbox, &server, "chart", version, body);
     publish("1.0.0", BODY);
     let added = sandbox.done(&["source", "add", &server.url, "--kind", "clawhub", "--name", "claws"]);
     assert_eq!(added["kind"], "clawhub", "{added:#}");

@@ -1,16 +1,19 @@
 //! [`Spec`]: a user's description of a skill and its source.
 
 mod address;
+mod git;
 mod site;
 
 use std::{fmt, str::FromStr};
 
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath};
+use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName};
 use thiserror::Error;
 
 pub use address::BrowserLink;
+pub use git::GitSpec;
+pub(crate) use git::transport_of;
 pub(crate) use site::CLAWHUB;
 pub use site::{SiteApi, SiteSpec};
 
@@ -51,20 +54,6 @@ pub enum Spec {
 pub struct VersionRequest {
     text: String,
     wanted: ReleaseSelector,
-}
-
-/// A folder in a git repository: `URL[#path][@ref]`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GitSpec {
-    /// URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or `github:owner/repo`. A
-    /// browser's link and `gitlab:` are converted to one of these.
-    pub written: String,
-    /// Folder within the repository; `None` for the whole repository.
-    pub path: Option<SkillPath>,
-    /// Branch, tag or full commit id; `None` for the default branch.
-    pub reference: Option<String>,
-    /// Browser's link whose reference and path are not separated yet. `path` and `reference` are `None` then.
-    pub link: Option<BrowserLink>,
 }
 
 /// Reasons why a text is not a valid [`Spec`].
@@ -297,131 +286,6 @@ fn check_url(text: &str) -> Result<(), SpecError> {
     Ok(())
 }
 
-impl FromStr for GitSpec {
-    type Err = SpecError;
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        if text.len() > address::LONGEST {
-            return Err(SpecError::TooLong);
-        }
-        if let Some(git) = address::of_link(text)? {
-            return Ok(git);
-        }
-        let (left, right) = text.split_once('#').unwrap_or((text, ""));
-        let (left, before) = cut_reference_of_url(left);
-        let (path, after) = cut_reference_of_path(right);
-        let reference = after.or(before).map(str::to_owned);
-        let (written, folder) = of_short_form(left)?;
-        if !folder.is_empty() && !path.is_empty() {
-            return Err(SpecError::GitHub(text.to_owned()));
-        }
-        let path = address::path_of(if folder.is_empty() { path } else { folder })?;
-        Self { written, path, reference, link: None }.checked()
-    }
-}
-
-/// Returns the URL of `gitlab:group/repo`, and the repository and folder of `github:owner/repo/path`. Any other text is
-/// returned as it is.
-fn of_short_form(text: &str) -> Result<(String, &str), SpecError> {
-    if let Some(repository) = text.strip_prefix("gitlab:") {
-        return Ok((address::of_gitlab(repository)?, ""));
-    }
-    let Some(rest) = text.strip_prefix("github:") else { return Ok((text.to_owned(), "")) };
-    let (repository, folder) = address::split_repository(rest);
-    Ok((format!("github:{}", repository.strip_suffix(".git").unwrap_or(repository)), folder))
-}
-
-/// Splits `…/repo.git@ref` or `…/repo@ref`. An `@` before the last slash belongs to a user name.
-fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
-    if text.starts_with("github:") || text.starts_with("gitlab:") {
-        return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
-    }
-    if let Some((url, reference)) = text.split_once(".git@") {
-        let end = url.len() + ".git".len();
-        return (text.get(..end).unwrap_or(text), Some(reference));
-    }
-    let start = text.rfind('/').unwrap_or(0);
-    match text.get(start..).and_then(|last| last.split_once('@')) {
-        Some((_, reference)) if start > 0 => {
-            (text.get(..text.len() - reference.len() - 1).unwrap_or(text), Some(reference))
-        }
-        _ => (text, None),
-    }
-}
-
-/// Splits `path@ref`. An `@` at the start of a folder's name belongs to the name, but an `@` at the very start begins
-/// the reference.
-fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
-    let is_cut = |at: &usize| *at == 0 || !text.get(..*at).is_some_and(|before| before.ends_with('/'));
-    match text.match_indices('@').map(|(at, _)| at).find(is_cut) {
-        Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
-        None => (text, None),
-    }
-}
-
-impl GitSpec {
-    /// Returns the URL that is passed to git.
-    #[must_use]
-    pub fn url(&self) -> String {
-        match (self.written.strip_prefix("github:"), self.written.strip_prefix("git+")) {
-            (Some(repository), _) => format!("https://github.com/{repository}.git"),
-            (_, Some(url)) => url.to_owned(),
-            _ => self.written.clone(),
-        }
-    }
-
-    /// Returns the only transport that git may use for this URL.
-    #[must_use]
-    pub fn transport(&self) -> &'static str {
-        transport_of(&self.url())
-    }
-
-    /// Returns the name of the repository, as the fallback name of a skill.
-    #[must_use]
-    pub fn repository_name(&self) -> &str {
-        let last = self.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-        last.strip_suffix(".git").unwrap_or(last)
-    }
-
-    /// Returns the spec if git may be called with it.
-    pub(crate) fn checked(self) -> Result<Self, SpecError> {
-        self.check()?;
-        Ok(self)
-    }
-
-    fn check(&self) -> Result<(), SpecError> {
-        if self.written.strip_prefix("github:").is_some_and(|repository| !is_github_name(repository)) {
-            return Err(SpecError::GitHub(self.written.clone()));
-        }
-        let url = self.url();
-        check_url(&url)?;
-        let known = ["https://", "http://", "ssh://", "git://", "file://"];
-        if !known.iter().any(|scheme| url.starts_with(scheme)) && !is_scp_form(&url) {
-            return Err(SpecError::Scheme(self.written.clone()));
-        }
-        if url.starts_with("http") && authority(&url).contains('@') {
-            return Err(SpecError::Credentials(without_user(&url)));
-        }
-        // ssh would interpret a host that starts with a hyphen as an option.
-        let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-        if host.starts_with('-') || host.split_once('@').is_some_and(|(_, host)| host.starts_with('-')) {
-            return Err(SpecError::BadUrl(self.written.clone()));
-        }
-        self.reference.as_deref().map_or(Ok(()), check_reference)
-    }
-}
-
-/// Returns the only transport that git may use for a URL.
-pub(crate) fn transport_of(url: &str) -> &'static str {
-    match url.split_once("://").map(|(scheme, _)| scheme) {
-        Some("file") => "file",
-        Some("https") => "https",
-        Some("http") => "http",
-        Some("git") => "git",
-        None if url.starts_with('/') => "file",
-        _ => "ssh",
-    }
-}
-
 /// Returns the part between the scheme and the path.
 fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -445,21 +309,6 @@ pub(crate) fn check_reference(text: &str) -> Result<(), SpecError> {
         return Err(SpecError::Reference(text.to_owned()));
     }
     Ok(())
-}
-
-impl fmt::Display for GitSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(link) = &self.link {
-            return f.write_str(&link.text);
-        }
-        f.write_str(&self.written)?;
-        match (&self.path, &self.reference) {
-            (None, None) => Ok(()),
-            (Some(path), None) => write!(f, "#{path}"),
-            (Some(path), Some(reference)) => write!(f, "#{path}@{reference}"),
-            (None, Some(reference)) => write!(f, "#@{reference}"),
-        }
-    }
 }
 
 impl fmt::Display for Spec {
