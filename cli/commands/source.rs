@@ -112,7 +112,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         .collect();
     context.out.answer(&json!({"ok": true, "sources": all, "public": public}), |out| {
         if listed.is_empty() {
-            writeln!(out, "No sources; add one: skillhub source add github:OWNER/REPO")?;
+            writeln!(out, "No sources; add one: skillhub source add clawhub")?;
         } else {
             let mut table = Table::new(&["name", "kind", "location"]);
             for ListedSource { name, kind, location } in &listed {
