@@ -25,6 +25,7 @@ mod index;
 mod lines;
 mod mirror;
 mod owner;
+mod owner_files;
 mod packing;
 mod publish;
 mod requirement;

@@ -7,7 +7,7 @@
 //! leaves a commit without its objects. A pack without an index, or an index without a pack, does not count.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     hash::{BuildHasher, Hasher, RandomState},
     io,
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use git2::{
 };
 use thiserror::Error;
 
-use crate::Stamp;
+use crate::{Stamp, owner_files::OwnerFiles, shard};
 
 const BRANCH: &str = "main";
 const REFERENCE: &str = "refs/heads/main";
@@ -70,6 +70,7 @@ pub(crate) struct Store {
     dir: PathBuf,
     writable: bool,
     pinned: Option<Pinned>,
+    owner_files: RefCell<OwnerFiles>,
 }
 
 /// A commit that is read independent of the branch, and on which changes are drafted.
@@ -83,6 +84,7 @@ pub(crate) struct Snapshot<'a> {
     repo: &'a Repository,
     pub commit: Commit<'a>,
     tree: Tree<'a>,
+    owner_files: Option<&'a RefCell<OwnerFiles>>,
 }
 
 /// A change of one path.
@@ -120,13 +122,19 @@ impl Store {
         if writable {
             add_settings(&repo)?;
         }
-        Ok(Self { repo, dir: dir.to_owned(), writable, pinned: None })
+        Ok(Self { repo, dir: dir.to_owned(), writable, pinned: None, owner_files: RefCell::default() })
     }
 
     /// Opens a bare repository at a commit. A change becomes a commit that no branch has.
     pub fn open_at(dir: &Path, commit: Oid) -> Result<Self, git2::Error> {
         let pinned = Some(Pinned { commit, draft: Cell::new(None) });
-        Ok(Self { repo: Repository::open_bare(dir)?, dir: dir.to_owned(), writable: false, pinned })
+        Ok(Self {
+            repo: Repository::open_bare(dir)?,
+            dir: dir.to_owned(),
+            writable: false,
+            pinned,
+            owner_files: RefCell::default(),
+        })
     }
 
     /// Takes the commit that a change of a pinned repository made.
@@ -195,7 +203,7 @@ impl Store {
             None => self.repo.head()?.peel_to_commit()?,
         };
         let tree = commit.tree()?;
-        Ok(Snapshot { repo: &self.repo, commit, tree })
+        Ok(Snapshot { repo: &self.repo, commit, tree, owner_files: Some(&self.owner_files) })
     }
 
     /// Runs `plan` on the newest snapshot and commits the result by compare-and-swap. If the branch has moved, plans
@@ -284,7 +292,7 @@ impl<'a> Snapshot<'a> {
     /// Returns the tree of another commit in the same repository.
     pub fn of(repo: &'a Repository, commit: Commit<'a>) -> Result<Self, git2::Error> {
         let tree = commit.tree()?;
-        Ok(Self { repo, commit, tree })
+        Ok(Self { repo, commit, tree, owner_files: None })
     }
 
     pub fn tree(&self) -> &Tree<'a> {
@@ -367,6 +375,13 @@ impl<'a> Snapshot<'a> {
     fn find(&self, path: &str) -> Result<Option<(Oid, Option<ObjectType>)>, git2::Error> {
         if path.is_empty() || path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Ok(None);
+        }
+        if let Some((files, (shard::OWNERS, name))) = self.owner_files.zip(path.split_once('/'))
+            && !name.contains('/')
+        {
+            let folder = self.tree.get_name(shard::OWNERS).filter(|entry| entry.kind() == Some(ObjectType::Tree));
+            let found = folder.map(|folder| files.borrow_mut().find(self.repo, folder.id(), name)).transpose()?;
+            return Ok(found.flatten().map(|(id, kind)| (id, Some(kind))));
         }
         match self.tree.get_path(Path::new(path)) {
             Ok(entry) => Ok(Some((entry.id(), entry.kind()))),

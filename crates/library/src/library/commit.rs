@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// Journal size in bytes above which a commit ends with a checkpoint.
-pub(super) const CHECKPOINT_BYTES: u64 = 4 << 20;
+pub(super) const CHECKPOINT_BYTES: u64 = 2 << 20;
 
 /// Size of new files in bytes from which a commit writes them before it takes the lock.
 const AHEAD_BYTES: u64 = 1 << 20;

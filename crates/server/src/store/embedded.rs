@@ -19,9 +19,15 @@ pub(crate) mod sessions;
 pub(crate) mod static_files;
 pub(crate) mod uploads;
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    panic::resume_unwind,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, SyncSender},
+    },
+    thread,
 };
 
 use jiff::Timestamp;
@@ -52,6 +58,9 @@ use crate::error::ApiError;
 
 /// Changes, or seconds without any, after which the index is packed.
 const PACKED_EACH: u64 = 60;
+
+/// Skills that are read from the index before they are shown.
+const READ_AHEAD: usize = 256;
 
 /// Releases in a git repository on this machine.
 #[derive(Debug)]
@@ -374,12 +383,28 @@ impl IndexReleases {
         // libgit2 caches everything that is read through an open repository.
         self.indexes.close_idle();
         self.view.rebuild(now, |show| {
-            let damaged = Index::visit_skills(self.indexes.path(), now, |releases| -> Result<(), ApiError> {
-                let Some(first) = releases.first() else { return Ok(()) };
-                Ok(show(&ShownSkill::new(first.name.clone(), &releases))?)
-            });
-            damaged.map(drop)
+            let (found, shown) = mpsc::sync_channel(READ_AHEAD);
+            thread::scope(|scope| {
+                let reading = scope.spawn(move || read_skills(self.indexes.path(), now, &found));
+                // A failure here drops `shown`, which ends the reading.
+                shown.into_iter().try_for_each(|skill| show(&skill))?;
+                reading.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                Ok(())
+            })
         })
+    }
+}
+
+/// Sends every skill of a commit of an index, until nobody receives any more.
+fn read_skills(git_dir: &Path, commit: &str, found: &SyncSender<ShownSkill>) -> Result<(), ReadError> {
+    // `None` stops the visit.
+    let send = |releases: Vec<Entry>| match releases.first() {
+        Some(first) if found.send(ShownSkill::new(first.name.clone(), &releases)).is_err() => Err(None),
+        _ => Ok(()),
+    };
+    match Index::visit_skills::<Option<ReadError>>(git_dir, commit, send) {
+        Err(Some(error)) => Err(error),
+        _ => Ok(()),
     }
 }
 
