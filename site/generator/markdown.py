@@ -49,7 +49,13 @@ def relinked(match: re.Match, source: str, page: str, pages: dict[str, str], fil
     if path in pages:
         relative = posixpath.relpath(pages[path], posixpath.dirname(page) or ".")
         return f"[{text}]({relative}{'#' + fragment if fragment else ''})"
-    if posixpath.splitext(path)[1] in ("", ".rs") and not posixpath.basename(path).startswith(("LICENSE", "Containerfile")):
+    name = posixpath.basename(path)
+    if path.startswith(".") or (posixpath.splitext(name)[1] in ("", ".rs") and not name.startswith(("LICENSE", "Containerfile"))):
         return text
     files.add(path)
-    return f"{image}[{text}]({up}files/{path})"
+    return f"{image}[{text}]({up}files/{file_name(path)})"
+
+
+def file_name(path: str) -> str:
+    """Name of a linked file on the site, where Markdown without a page of its own stays as it is."""
+    return f"{path}.txt" if path.endswith(".md") else path

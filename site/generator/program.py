@@ -67,6 +67,16 @@ class Program:
                 self._helps[path] = None
         return self._helps[path]
 
+    def accepts(self, path: tuple[str, ...], flag: str) -> bool:
+        """Returns whether a command has a flag that its help page leaves out."""
+        for words in ([flag, "--help"], [flag, "value", "--help"]):
+            try:
+                self.run(*path, *words)
+                return True
+            except RuntimeError:
+                continue
+        return False
+
     def _with_subcommands(self, path: tuple[str, ...]) -> Command:
         command = self.help(path)
         if command is None:

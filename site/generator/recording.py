@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -95,6 +94,16 @@ def marked(line: str) -> str:
     return "".join(shown) + ("</span>" if opened else "")
 
 
+def split(parts: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Lines of an output. Of a line that is written over, such as one of progress, the last text counts."""
+    whole, lines = "", []
+    for at, part in parts:
+        whole += part
+        *ended, whole = whole.split("\n")
+        lines += [(at, line.rstrip("\r").rsplit("\r", 1)[-1]) for line in ended]
+    return [(at, re.sub(r"^.*\x1b\[\d*K", "", line)) for at, line in lines]
+
+
 def shortened(lines: list[tuple[float, str]]) -> list[tuple[float, str]]:
     """Leaves out the head of differences and what is too long to be read in passing."""
     kept = []
@@ -121,9 +130,8 @@ def record(program: Program) -> list[tuple[str, str, list[tuple[float, str]]]]:
             parts, ended = run(command, environment, project)
             if ended != code:
                 raise RuntimeError(f"{command}: exit code {ended}, not {code}: {parts}")
-            lines = [(at, line.rstrip("\r")) for at, part in parts for line in part.split("\n") if line.strip()]
-            scenes.append((comment, command, shortened(lines)))
-        shutil.rmtree(project)
+            text = [(at, part.replace(home, "~")) for at, part in parts]
+            scenes.append((comment, command, shortened(split(text))))
         return scenes
 
 
@@ -147,7 +155,7 @@ def page_part(scenes: list[tuple[str, str, list[tuple[float, str]]]], language: 
             lines.append(f'<span class="line" style="--at:{now:.2f}s">{marked(line)}</span>')
         now += AFTER
     bar = f'<div class="bar"><span>{words["title"]}</span><button type="button" hidden></button></div>'
-    body = "\n".join(lines)
+    body = "".join(lines)
     return (
         f'<div class="terminal" data-seconds="{now:.1f}">{bar}\n'
         f'<pre tabindex="0" role="region" aria-label="{words["label"]}">{body}</pre></div>'
