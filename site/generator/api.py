@@ -5,6 +5,7 @@ import json
 import subprocess
 import tempfile
 import urllib.request
+from collections import Counter
 
 from commands import prose
 from program import Program
@@ -91,7 +92,8 @@ def page(program: Program) -> str:
     described = description(program)
     listed = [(method, path, one) for path, methods in described["paths"].items() for method, one in methods.items() if "responses" in one]
     common = common_answers([one for _, _, one in listed])
-    tags = list(dict.fromkeys(tag for _, _, one in listed for tag in one.get("tags", ["other"])))
+    counts = Counter(tag for _, _, one in listed for tag in one.get("tags", ["other"]))
+    tags = [tag for tag, _ in counts.most_common()]
     parts = [
         "# HTTP API",
         f"`skillhub serve` answers these requests. A running server describes itself at `/v1/openapi.json` (OpenAPI {described['openapi']}).",
