@@ -55,7 +55,9 @@ async function axeFaults(page) {
 }
 
 // Building the index of the search takes longer than everything else on a page.
-const withoutSearch = (page) => page.route("**/search_index.json", (route) => route.fulfill({ json: { config: { lang: ["en"], separator: " ", pipeline: [] }, docs: [] } }));
+const withoutSearch = (page) => page.route("**/search_index.json", (route) => route.fulfill({
+  json: { config: { lang: ["en"], separator: " ", pipeline: [], fields: { title: {}, text: {} } }, docs: [], options: { suggest: false } },
+}));
 
 async function checkScheme(browser, base, colorScheme, pages, screenshots) {
   const page = await opened(browser, { colorScheme, reducedMotion: "reduce" });
@@ -79,7 +81,7 @@ async function checkWidths(browser, base, pages) {
   const page = await opened(browser, { viewport: { width: 360, height: 800 }, javaScriptEnabled: false });
   const faults = [];
   for (const name of pages) {
-    await page.goto(base + name, { waitUntil: "domcontentloaded" });
+    await page.goto(base + name, { waitUntil: "load" });
     const wide = await page.evaluate(isTooWide);
     if (wide > 0) faults.push(`${name} at 360 px is ${wide} px too wide`);
   }
