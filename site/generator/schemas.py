@@ -90,20 +90,42 @@ def notes(schema: dict, required: bool) -> list[str]:
     return found
 
 
-def keys(schema: dict, prefix: str) -> list[str]:
-    """Definition list of an object's keys. Tables inside are listed under dotted names."""
+def inner_tables(name: str, value: dict, named: dict) -> list[tuple[str, dict, set[str]]]:
+    """Tables below a key with their dotted names, and the definitions that were followed to them."""
+    if (target := reference(value)) in named:
+        return [(place, table, {target, *more}) for place, table, more in inner_tables(name, named[target], named)]
+    if value.get("properties"):
+        return [(f"{name}.", value, set())]
+    found = []
+    for key, place in (("items", f"{name}[]"), ("additionalProperties", f"{name}.NAME")):
+        if isinstance(value.get(key), dict):
+            found += inner_tables(place, value[key], named)
+    for key in ("anyOf", "oneOf", "allOf"):
+        for one in value.get(key, []):
+            found += inner_tables(name, one, named)
+    return found
+
+
+def keys(schema: dict, prefix: str, mark: str, named: dict, followed: frozenset[str] = frozenset()) -> list[str]:
+    """Definition list of an object's keys.
+
+    Tables inside are listed under dotted names. `named` has the definitions that are listed so, rather than by themselves.
+    """
     lines: list[str] = []
     needed = set(schema.get("required", []))
     for name, value in schema.get("properties", {}).items():
         value = value if isinstance(value, dict) else {}
         dotted = f"{prefix}{name}"
-        mark = anchor(f"key-{dotted}")
-        lines.append(f'<dt id="{mark}"><a href="#{mark}"><code>{html.escape(dotted)}</code></a> <span class="type">{kind(value)}</span></dt>')
-        text = " ".join(paragraphs(value))
+        own = anchor(f"{mark}-{dotted}")
+        text = " ".join(paragraphs(value) or paragraphs(named.get(reference(value), {})))
+        shown = kind(value)
+        for listed_here in named:
+            shown = shown.replace(f'<a href="#{anchor(listed_here)}">{html.escape(listed_here)}</a>', "table")
+        lines.append(f'<dt id="{own}"><a href="#{own}"><code>{html.escape(dotted)}</code></a> <span class="type">{shown}</span></dt>')
         lines.append(f"<dd>{prose(text)}" + "".join(f' <span class="note">{note}</span>' for note in notes(value, name in needed)) + "</dd>")
-        inner = value.get("items") if isinstance(value.get("items"), dict) else value
-        if inner.get("properties"):
-            lines += keys(inner, f"{dotted}[]." if inner is not value else f"{dotted}.")
+        for place, table, names in inner_tables(dotted, value, named):
+            if not names & followed:
+                lines += keys(table, place, mark, named, followed | names)
     return lines
 
 
@@ -112,29 +134,35 @@ def paragraphs(schema: dict) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", schema.get("description", "")) if part.strip()]
 
 
-def body(schema: dict, prefix: str = "") -> list[str]:
-    """Markdown of an object, or of the alternatives that a schema allows."""
-    parts = []
-    alternatives = schema.get("oneOf") or schema.get("anyOf") or []
+def listed(schema: dict, mark: str, named: dict) -> str:
+    return "\n".join(['<dl class="options">', *keys(schema, "", mark, named), "</dl>"])
+
+
+def body(schema: dict, mark: str, named: dict | None = None) -> list[str]:
+    """HTML of an object, or of the alternatives that a schema allows. `mark` begins the anchors of its keys."""
+    named, alternatives = named or {}, schema.get("oneOf") or schema.get("anyOf") or []
     if schema.get("properties"):
-        parts.append("\n".join(['<dl class="options">', *keys(schema, prefix), "</dl>"]))
-    elif not alternatives:
-        extra = notes(schema, False)
-        parts.append(f"<p>{kind(schema)}" + "".join(f' <span class="note">{note}</span>' for note in extra) + "</p>")
-    for one in alternatives:
+        return [listed(schema, mark, named)]
+    if not alternatives:
+        return [f"<p>{kind(schema)}" + "".join(f' <span class="note">{note}</span>' for note in notes(schema, False)) + "</p>"]
+    items = []
+    for at, one in enumerate(alternatives):
         text = " ".join(paragraphs(one))
-        parts.append(f"<p>One of: {kind(one)}{': ' + prose(text) if text else ''}</p>")
-        if one.get("properties"):
-            parts.append("\n".join(['<dl class="options">', *keys(one, prefix), "</dl>"]))
-    return parts
+        table = listed(one, f"{mark}-{at}", named) if one.get("properties") else ""
+        items.append(f"<li>{kind(one)}{': ' + prose(text) if text else ''}{table}</li>")
+    return ["\n".join(["<p>One of:</p>", "<ul>", *items, "</ul>"])]
 
 
 def definitions(schemas: dict, level: str = "##") -> list[str]:
     """Named definitions, each under a heading of its own."""
     parts = []
     for name, schema in sorted(schemas.items()):
-        parts += [f"{level} {name} {{ #{anchor(name)} }}", *map(prose, paragraphs(schema)), *body(schema)]
+        parts += [f"{level} {name} {{ #{anchor(name)} }}", *map(prose, paragraphs(schema)), *body(schema, anchor(name))]
     return parts
+
+
+def is_table(schema: dict) -> bool:
+    return "properties" in schema or any(is_table(one) for key in ("oneOf", "anyOf") for one in schema.get(key, []))
 
 
 def page(file: Path) -> str:
@@ -147,7 +175,10 @@ def page(file: Path) -> str:
     link = f"{'../' * place(name).count('/')}files/docs/schemas/{file.name}"
     parts.append(f"The JSON Schema, for editors and validators: [{file.name}]({link}).")
     named = schema.get("$defs", {})
-    return "\n\n".join([*parts, "## Keys", *body(schema), *definitions(named)])
+    # A setting is looked for by its whole name; so tables of settings are listed where they occur.
+    tables = {key: value for key, value in named.items() if name in TITLES and is_table(value)}
+    others = {key: value for key, value in named.items() if key not in tables}
+    return "\n\n".join([*parts, "## Keys", *body(schema, "key", tables), *definitions(others)])
 
 
 def overview(files: list[Path]) -> str:
