@@ -12,7 +12,7 @@ def converted(text: str, source: str, page: str, pages: dict[str, str], files: s
     """Returns a page's text. `pages` has the page of each source; linked files that are no page are added to `files`."""
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
     lines: list[str] = []
-    fence, item = None, 0
+    fence, item, is_long = None, 0, False
     for line in text.splitlines():
         if found := FENCE.match(line):
             marker = found[2]
@@ -26,11 +26,14 @@ def converted(text: str, source: str, page: str, pages: dict[str, str], files: s
             line = LINK.sub(lambda match: relinked(match, source, page, pages, files), line)
             if ITEM.match(line):
                 # A list may follow a paragraph without an empty line on GitHub only.
-                if lines and lines[-1].strip() and not item:
+                # After an item of several paragraphs, the next one needs it too.
+                if lines and lines[-1].strip() and (not item or is_long):
                     lines.append("")
-                item = ITEM.match(line).end()
+                item, is_long = ITEM.match(line).end(), False
             elif line.strip() and not line.startswith(" "):
                 item = 0
+            elif not line.strip():
+                is_long = True
         # What belongs to an item is indented by four columns here, and on GitHub by the width of its marker.
         if item and line.startswith(" " * item) and not ITEM.match(line):
             line = " " * (4 - item) + line
