@@ -90,11 +90,11 @@ async function checkWidths(browser, base, pages) {
 
 async function checkSearch(browser, base) {
   const page = await opened(browser, { viewport: { width: 1280, height: 800 } });
-  for (const [start, words, expected] of [["", "rollback", "reference/commands/rollback/"], ["", "prompt-override", "scanner/rules/#prompt-override"], ["zh/", "撤销", "zh/"]]) {
-    await page.goto(base + start, { waitUntil: "load" });
+  for (const [words, expected] of [["rollback", "reference/commands/rollback/"], ["prompt-override", "scanner/rules/#prompt-override"]]) {
+    await page.goto(base, { waitUntil: "load" });
     await page.locator(".md-search__input").fill(words);
-    await page.locator(".md-search-result__link").first().waitFor({ timeout: 15000 });
-    const found = await page.locator(".md-search-result__link").evaluateAll((all) => all.slice(0, 8).map((one) => one.href));
+    await page.locator(".md-search-result__link").first().waitFor({ timeout: 60000 }).catch(() => assert.fail(`${words} finds nothing`));
+    const found = await page.locator(".md-search-result__link").evaluateAll((all) => all.slice(0, 8).map((one) => one.href.replace(/\?h=[^#]*/, "")));
     assert.ok(found.some((link) => link.startsWith(base + expected)), `${words} finds ${found}`);
   }
   return page.faults;
