@@ -115,7 +115,8 @@ async function checkRecording(browser, base) {
   await page.waitForTimeout(900);
   assert.equal(await opacities(), paused, "the recording goes on after a pause");
   await page.locator(".terminal button").click();
-  await page.waitForTimeout(900);
+  // Between two commands, nothing appears for up to three seconds.
+  for (let tries = 0; tries < 40 && (await opacities()) === paused; tries += 1) await page.waitForTimeout(250);
   assert.notEqual(await opacities(), paused, "the recording does not go on");
   return [...still.faults, ...page.faults];
 }
