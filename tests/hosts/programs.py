@@ -59,12 +59,15 @@ class Host:
         self.program = str(tools / "node_modules" / ".bin" / self.command)
         # Seconds that each session took.
         self.took: list[float] = []
+        # Standard output of the last session.
+        self.said = ""
 
     def start(self, arguments: list[str], cwd: pathlib.Path, env: dict[str, str]) -> str:
         """Runs the host and returns its standard output."""
         begun = time.monotonic()
         try:
-            return run([self.program, *arguments], cwd, env)
+            self.said = run([self.program, *arguments], cwd, env)
+            return self.said
         finally:
             self.took.append(time.monotonic() - begun)
 
@@ -116,10 +119,10 @@ class Codex(Host):
     shell, shell_argument = "exec_command", "cmd"
 
     def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
-        return self.session(home, cwd, [lambda text: self.reading(text, skills)])
+        return self.session(home, cwd, [lambda seen: self.reading(seen.text, skills)])
 
     def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
-        return self.session(home, cwd, [lambda text: self.reading(text, [skill]), *script])
+        return self.session(home, cwd, [lambda seen: self.reading(seen.text, [skill]), *script])
 
     def session(self, home: pathlib.Path, cwd: pathlib.Path, script: list[Step]) -> str:
         """Runs a session whose model makes these calls, and returns the text that was sent."""
