@@ -25,16 +25,16 @@ class Failed(Exception):
 
 
 def run(command: list[str], cwd: pathlib.Path, env: dict[str, str], stdin: str | None = None,
-        codes: Iterable[int] = (0,)) -> str:
+        codes: Iterable[int] = (0,), seconds: float = TIMEOUT_SECONDS) -> str:
     """Runs a command in a process group of its own, which is killed at the end, and returns its standard output."""
     process = subprocess.Popen(
         command, cwd=cwd, env=env, text=True, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
     )
     try:
-        out, err = process.communicate(stdin, timeout=TIMEOUT_SECONDS)
+        out, err = process.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise Failed(f"{' '.join(command)}\nran for more than {TIMEOUT_SECONDS} s") from None
+        raise Failed(f"{' '.join(command)}\nran for more than {seconds} s") from None
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)

@@ -18,10 +18,12 @@ import threading
 from collections.abc import Iterator
 
 from entries import World
-from programs import Failed, Host
+from programs import Failed, Host, run as run_command
 
 HERE = pathlib.Path(__file__).resolve().parent
 SEEDS = HERE.parent.parent / "registry-index/seed"
+# Four sessions of a slow host.
+EVAL_SECONDS = 600
 ADDRESS = ("127.0.0.1", 8711)
 FOUND = {"results": [
     {"title": "Agent skills", "url": "http://127.0.0.1:8711/one", "content": "What skills are."},
@@ -80,10 +82,10 @@ def judge(host: Host, world: World, seed: pathlib.Path, tools: pathlib.Path) -> 
     # A sample under review is dangerous, so no list of skills takes it.
     queries = with_evals(seed, world.place / "queries", "files")
     runner = shlex.join([sys.executable, str(HERE / "follower.py"), host.id, str(tools), world.program])
-    cases = ["eval", "run", str(skill), "--baseline", "--runner", runner, "--out", str(results)]
+    cases = [world.program, "eval", "run", str(skill), "--baseline", "--runner", runner, "--out", str(results)]
     try:
         world.skillhub("eval", "lint", str(skill))
-        world.skillhub(*cases, codes=(0, 1))
+        run_command(cases, world.cwd, world.env(), codes=(0, 1), seconds=EVAL_SECONDS)
         chosen = world.skillhub("eval", "run", str(queries), "--trigger", codes=(0, 1))
     except Failed as problem:
         return f"failed: {problem}", False
