@@ -12,7 +12,7 @@ use crate::support::{Sandbox, skill_md, write_files};
 
 /// A runner that follows the skill: it prints the body.
 const FAITHFUL: &str = "#!/bin/sh\necho \"prompt: $SKILLHUB_EVAL_PROMPT\"\ncat \"$SKILLHUB_EVAL_SKILL/SKILL.md\"\n\
-                        printf '{\"total_tokens\": 7}' > \"$SKILLHUB_EVAL_METRICS\"\necho done > made.txt\n";
+                        printf '{\"total_tokens\": 7}' > \"$SKILLHUB_EVAL_METRICS\"\nmkdir out\necho done > out/made.txt\n";
 
 fn script(sandbox: &Sandbox, name: &str, text: &str) -> String {
     let path = sandbox.path(name);
@@ -25,7 +25,7 @@ fn cases() -> String {
         {"id": 1, "prompt": "Count it", "files": ["evals/files/in.txt"], "expectations": [
             "The answer is polite", {"type": "regex", "pattern": "alpha"}, {"type": "file_exists", "path": "in.txt"}]},
         {"id": "two", "prompt": "Name it", "checks": [
-            {"type": "exit_code"}, {"type": "regex", "pattern": "beta"}, {"type": "regex", "path": "made.txt", "pattern": "done"}]},
+            {"type": "exit_code"}, {"type": "regex", "pattern": "beta"}, {"type": "regex", "path": "out/made.txt", "pattern": "done"}]},
     ]})
     .to_string()
 }
@@ -70,7 +70,7 @@ fn runner_never_sees_the_assertions() {
     let run = results.join("eval-1/with_skill/run-1");
     assert_eq!(json_at(&run.join("grading.json"))["summary"]["passed"], 2);
     assert_eq!(json_at(&run.join("timing.json"))["total_tokens"], 7);
-    assert_eq!(fs::read_to_string(run.join("outputs/made.txt")).unwrap(), "done\n");
+    assert_eq!(fs::read_to_string(run.join("outputs/out/made.txt")).unwrap(), "done\n");
     let answer = fs::read_to_string(run.join("answer.txt")).unwrap();
     assert!(answer.contains("prompt: Count it") && answer.trim_end().ends_with('0'), "{answer}");
     for hidden in ["evals", "regex", "polite", "expectations"] {
@@ -84,7 +84,7 @@ fn judge_grades_prose_assertions() {
     let sandbox = Sandbox::new();
     let evals = json!({"evals": [{"id": 1, "prompt": "p", "assertions": ["It is good", "It is bad"],
         "checks": [{"type": "script", "path": "evals/check.sh"}]}]});
-    let check = "read first; [ \"$first\" = 'prompt: p' ] && [ -f made.txt ]";
+    let check = "read first; [ \"$first\" = 'prompt: p' ] && [ -f out/made.txt ]";
     sandbox.skill(
         "demo",
         "Does demo. Use in tests.",

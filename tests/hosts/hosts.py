@@ -3,6 +3,7 @@
 
     python3 tests/hosts/hosts.py SKILLHUB [--host claude-code,opencode,codex] [--tools DIR] [--entry ENTRY]…
     python3 tests/hosts/hosts.py SKILLHUB --sessions [--host claude-code,opencode,codex,gemini-cli] [--tools DIR]
+    python3 tests/hosts/hosts.py SKILLHUB --skills [--host claude-code,opencode,codex,gemini-cli] [--tools DIR]
 
 For each host, each way to come by skills (rows) and each event (columns): after the event, the host's request holds
 what `skillhub read` and `skillhub list` serve of the skill, and nothing of its other versions. After `disable` it holds
@@ -10,6 +11,7 @@ nothing of the skill, or `list`, `status` and `doctor` name the host that still 
 scripted model inside Claude Code changes a skill over MCP, and the next session sends the change.
 
 With `--sessions`, instead: for each host ten sessions, whose hooks record outcomes; see sessions.py.
+With `--skills`, instead: the evals of the first-party skills, with and without the skill; see skills.py.
 
 Installs the pinned hosts from npm below DIR (target/ci-tools/hosts) where they are missing; needs Node. Afterwards
 it moves to a network namespace with nothing but loopback, where that is permitted. Exits with 1 when a cell fails.
@@ -31,6 +33,7 @@ import time
 import entries
 import programs
 import sessions
+import skills
 from entries import EVENTS, OLD_BRANCH, Event, World
 from model import Call
 from programs import HOSTS, SHOWING, ClaudeCode, Failed, Host
@@ -174,6 +177,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("skillhub", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--host")
     parser.add_argument("--sessions", action="store_true", help="run sessions whose hooks record outcomes")
+    parser.add_argument("--skills", action="store_true", help="run the evals of the first-party skills")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "target" / "ci-tools" / "hosts")
     parser.add_argument("--entry", action="append", choices=list(entries.ENTRIES))
     return parser.parse_args()
@@ -181,7 +185,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     asked = arguments()
-    known = HOSTS if asked.sessions else SHOWING
+    known = HOSTS if asked.sessions or asked.skills else SHOWING
     kinds = [known[name] for name in (asked.host or ",".join(known)).split(",")]
     tools = asked.tools.resolve()
     started = time.monotonic()
@@ -197,6 +201,10 @@ def main() -> int:
         place = pathlib.Path(temporary)
         if asked.sessions:
             return run_sessions(hosts, asked.skillhub, place)
+        if asked.skills:
+            failed = sum(skills.run(host, asked.skillhub, place / host.id, tools) for host in hosts)
+            print(f"in {time.monotonic() - started:.0f} s")
+            return 1 if failed else 0
         chosen = asked.entry or list(entries.ENTRIES)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = pool.map(lambda at: row(at[1], asked.skillhub, place / str(at[0]), hosts), enumerate(chosen))

@@ -1,7 +1,7 @@
 """`Model`: a server on loopback that answers like the APIs of Anthropic, OpenAI and Google, from a script.
 
-Each request is recorded. The script is a list of tool calls. Each answer holds the next call; the answer after the last
-call is text, which ends the host's session. Requests without tools (a title, a token count) get text and use no call.
+Each request is recorded. The script is a list of tool calls and texts. Each answer holds the next of them; a text, and
+the answer after the last call, ends the host's session. Requests without tools (a title, a token count) get text and use no call.
 """
 
 import collections.abc
@@ -19,15 +19,24 @@ class Call:
     arguments: dict
 
 
-# A step that depends on the request, such as a path that the host chose, is a function of the request's text. Without a
-# call, the answer is text.
-Step = Call | collections.abc.Callable[[str], Call | None]
+@dataclasses.dataclass
+class Seen:
+    """The texts of a request with tools, unescaped and joined: all, and those that the one before did not hold."""
+
+    text: str
+    new: str
+
+
+# A step that depends on the request, such as a path that the host chose, is a function. Without a call or a text, the
+# answer is "Done.".
+Step = Call | collections.abc.Callable[[Seen], Call | str | None]
 
 
 class Model:
     def __init__(self, script: list[Step]) -> None:
         self.script = list(script)
         self.requests: list[dict] = []
+        self._known: set[str] = set()
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"model": self})
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -41,16 +50,21 @@ class Model:
     def sent(self) -> str:
         """The texts of all requests, unescaped and joined."""
         with self._lock:
-            return "\n".join(map(_text, self.requests))
+            return "\n".join("\n".join(_texts(request)) for request in self.requests)
 
     def record(self, request: dict) -> None:
         with self._lock:
             self.requests.append(request)
 
-    def next_call(self, request: dict) -> Call | None:
+    def next_answer(self, request: dict) -> Call | str:
+        if not request.get("tools"):
+            return "Done."
+        texts = _texts(request)
         with self._lock:
-            step = self.script.pop(0) if request.get("tools") and self.script else None
-        return step(_text(request)) if callable(step) else step
+            step = self.script.pop(0) if self.script else None
+            seen = Seen("\n".join(texts), "\n".join(text for text in texts if text not in self._known))
+            self._known.update(texts)
+        return (step(seen) if callable(step) else step) or "Done."
 
     def __enter__(self) -> "Model":
         return self
@@ -60,11 +74,11 @@ class Model:
         self._server.server_close()
 
 
-def _text(value: object) -> str:
+def _texts(value: object) -> list[str]:
     if isinstance(value, str):
-        return value
+        return [value] if value else []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return "\n".join(filter(None, map(_text, parts)))
+    return [text for part in parts for text in _texts(part)]
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -101,8 +115,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _message(self, request: dict) -> None:
         """The Messages API of Anthropic, as one document or as a stream."""
-        call = self.model.next_call(request)
-        block = {"type": "text", "text": "Done."}
+        answer = self.model.next_answer(request)
+        call = answer if isinstance(answer, Call) else None
+        block = {"type": "text", "text": answer}
         if call:
             number = len(self.model.requests)
             block = {"type": "tool_use", "id": f"toolu_{number:024}", "name": call.tool, "input": call.arguments}
@@ -131,13 +146,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _response(self, request: dict) -> None:
         """The Responses API of OpenAI, as a stream."""
-        call = self.model.next_call(request)
+        answer = self.model.next_answer(request)
         number = len(self.model.requests)
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
-                "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}
-        if call:
-            item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": call.tool,
-                    "arguments": json.dumps(call.arguments), "status": "completed"}
+                "content": [{"type": "output_text", "text": answer, "annotations": []}]}
+        if isinstance(answer, Call):
+            item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": answer.tool,
+                    "arguments": json.dumps(answer.arguments), "status": "completed"}
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20,
                  "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
@@ -152,8 +167,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _content(self, request: dict, is_stream: bool) -> None:
         """The Gemini API of Google, as one document or as a stream of one event."""
-        call = self.model.next_call(request) if is_stream else None
-        part = {"functionCall": {"name": call.tool, "args": call.arguments}} if call else {"text": "Done."}
+        answer = self.model.next_answer(request) if is_stream else "Done."
+        is_call = isinstance(answer, Call)
+        part = {"functionCall": {"name": answer.tool, "args": answer.arguments}} if is_call else {"text": answer}
         document = {
             "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
             "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20},

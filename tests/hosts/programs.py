@@ -25,16 +25,16 @@ class Failed(Exception):
 
 
 def run(command: list[str], cwd: pathlib.Path, env: dict[str, str], stdin: str | None = None,
-        codes: Iterable[int] = (0,)) -> str:
+        codes: Iterable[int] = (0,), seconds: float = TIMEOUT_SECONDS) -> str:
     """Runs a command in a process group of its own, which is killed at the end, and returns its standard output."""
     process = subprocess.Popen(
         command, cwd=cwd, env=env, text=True, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
     )
     try:
-        out, err = process.communicate(stdin, timeout=TIMEOUT_SECONDS)
+        out, err = process.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise Failed(f"{' '.join(command)}\nran for more than {TIMEOUT_SECONDS} s") from None
+        raise Failed(f"{' '.join(command)}\nran for more than {seconds} s") from None
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -59,12 +59,15 @@ class Host:
         self.program = str(tools / "node_modules" / ".bin" / self.command)
         # Seconds that each session took.
         self.took: list[float] = []
+        # Standard output of the last session.
+        self.said = ""
 
     def start(self, arguments: list[str], cwd: pathlib.Path, env: dict[str, str]) -> str:
         """Runs the host and returns its standard output."""
         begun = time.monotonic()
         try:
-            return run([self.program, *arguments], cwd, env)
+            self.said = run([self.program, *arguments], cwd, env)
+            return self.said
         finally:
             self.took.append(time.monotonic() - begun)
 
@@ -116,10 +119,10 @@ class Codex(Host):
     shell, shell_argument = "exec_command", "cmd"
 
     def show(self, home: pathlib.Path, cwd: pathlib.Path, skills: list[str]) -> str:
-        return self.session(home, cwd, [lambda text: self.reading(text, skills)])
+        return self.session(home, cwd, [lambda seen: self.reading(seen.text, skills)])
 
     def use(self, home: pathlib.Path, cwd: pathlib.Path, skill: str, script: list[Step]) -> str:
-        return self.session(home, cwd, [lambda text: self.reading(text, [skill]), *script])
+        return self.session(home, cwd, [lambda seen: self.reading(seen.text, [skill]), *script])
 
     def session(self, home: pathlib.Path, cwd: pathlib.Path, script: list[Step]) -> str:
         """Runs a session whose model makes these calls, and returns the text that was sent."""

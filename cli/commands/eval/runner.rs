@@ -252,8 +252,12 @@ fn undecided(why: impl Into<String>) -> Judgement {
 
 impl Witness for Seen<'_> {
     fn file(&self, path: &SkillPath) -> Option<Vec<u8>> {
-        let dir = folder::open_at(&self.place.work).ok()?;
-        folder::read_file(&dir, path.as_str(), Limits::default().skill_bytes).ok()?
+        let mut dir = folder::open_at(&self.place.work).ok()?;
+        let (parents, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        for parent in parents.split_terminator('/') {
+            dir = folder::open(&dir, parent).ok()?;
+        }
+        folder::read_file(&dir, name, Limits::default().skill_bytes).ok()?
     }
 
     fn script(&self, path: &SkillPath) -> Judgement {
