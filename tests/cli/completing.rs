@@ -81,7 +81,7 @@ fn values_reveal_and_change_nothing() {
     assert_eq!(values(&sandbox, &["info", ""]).len(), 2);
     assert_eq!((snapshot(&sandbox.home()), tree(&sandbox.skillhub_home())), before);
     let config = sandbox.skillhub_home().join("config.toml");
-    fs::write(&config, "[permissions.skill]\nother = \"deny\"\n").unwrap();
+    fs::write(&config, "[[permissions]]\nskill = 'other'\ndecision = 'deny'\n").unwrap();
     let as_agent = ["--actor", "agent:x", "completions", "--", "info", ""];
     assert_eq!(sandbox.run(&as_agent).exits(0).text(), "demo\n");
     fs::write(&config, "= damaged").unwrap();

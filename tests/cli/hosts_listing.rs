@@ -114,8 +114,8 @@ fn missing_needs_are_reported() {
     assert_eq!(again["warnings"].as_array().unwrap().len(), 1, "{again}");
     let doctor = sandbox.done(&["doctor"]);
     let checks = doctor["checks"].as_array().unwrap();
-    let found = checks.iter().find(|check| check["code"] == "needs_missing").unwrap();
-    assert!(found["message"].as_str().unwrap().contains(expected) && found["path"] == "needy", "{found}");
+    let found = checks.iter().find(|check| check["code"] == "needs_missing" && check["path"] == "needy").unwrap();
+    assert!(found["message"].as_str().unwrap().contains(expected), "{found}");
     let home = sandbox.home();
     assert!(!found["message"].as_str().unwrap().contains(home.to_str().unwrap()), "{found}");
 }

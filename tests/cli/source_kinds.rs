@@ -233,8 +233,8 @@ fn oversized_folders_and_repositories_install_nothing() {
     for name in ["large", "many", "good"] {
         write_skill(&source, name, BODY);
     }
-    fs::File::create(source.join("large/data.bin")).unwrap().set_len(64 << 20).unwrap();
-    for number in 0..2000 {
+    fs::File::create(source.join("large/data.bin")).unwrap().set_len(17 << 20).unwrap();
+    for number in 0..600 {
         fs::write(source.join(format!("many/file-{number}.md")), "x").unwrap();
     }
     repository(&sandbox, &source);
@@ -245,8 +245,8 @@ fn oversized_folders_and_repositories_install_nothing() {
             answer.refused_with_hint(3, "too_large");
             assert!(!sandbox.cwd().join(".agents/skills").join(name).exists(), "{at} {name}");
         }
-        let good = sandbox.done(&["install", at, "--skill", "good"]);
-        assert_ne!(good["skills"][0]["status"], "failed", "{good:#}");
+        sandbox.done(&["install", at, "--skill", "good"]);
+        sandbox.done(&["uninstall", "good"]);
     }
     let largest = files_below(&sandbox.skillhub_home()).into_iter().max().unwrap();
     assert!(largest < 16 << 20, "a file of {largest} bytes was kept");
