@@ -65,10 +65,7 @@ impl System {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        System::{Linux, MacOs, Windows},
-        *,
-    };
+    use super::System::{Linux, MacOs, Windows};
 
     #[test]
     fn drives_exist_on_windows_only() {
