@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use agent::{Catalogue, SkillLocations};
 use client::{GIT_CA_FILE, Transport};
 use compose::{ServerSettings, ToolHost};
 use library::Scope;
@@ -68,12 +69,17 @@ impl Context {
         Ok(Self { out: Output::new(global), place: open(setup(global)?)? })
     }
 
-    /// Prints which hosts do not list all descriptions. A list that cannot be computed is left out, because other
-    /// commands report that.
-    pub fn note_listings(&self) {
-        for (_, warning) in self.listing_warnings().unwrap_or_default() {
-            self.out.note(&format!("note: {warning}"));
-        }
+    /// Returns which hosts do not list all descriptions, after a command that changed or looked over the skills. What it
+    /// reads of them is cached. A list that cannot be computed is left out, because other commands report that.
+    pub fn listing_warnings_after(&self) -> Vec<String> {
+        let read = |places: &SkillLocations| Catalogue::collect(places, Vec::new());
+        self.listing_warnings(read).unwrap_or_default().into_iter().map(|(_, warning)| warning).collect()
+    }
+
+    /// Prints warnings, except where the JSON document has them.
+    pub fn note_warnings(&self, warnings: &[String]) {
+        let notes = warnings.iter().filter(|_| !self.out.json);
+        notes.for_each(|warning| self.out.note(&format!("note: {warning}")));
     }
 
     /// A path as people read it: from the project's root, or with `~` for the home.

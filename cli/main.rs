@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         interrupt::watch(out);
     }
     let result = match &cli.command {
-        Command::Completions(args) => commands::completions::run(args),
+        Command::Completions(args) => commands::completions::run(&cli.global, args),
         Command::Help(args) => commands::help::run(args),
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
@@ -153,7 +153,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Sync(args) => commands::sync::run(context, args),
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
-        Command::Completions(args) => commands::completions::run(args),
+        Command::Completions(args) => commands::completions::run(global, args),
         Command::Help(args) => commands::help::run(args),
         Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Login(args) => commands::login::login(context, global, args),

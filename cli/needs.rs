@@ -5,44 +5,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent::Catalogue;
 use mcp::hosts::Host;
 use skill::{Limits, Needs, SkillName, frontmatter};
 
-use crate::{
-    commands::mcp::install,
-    context::Context,
-    exit::{CliError, failed},
-};
+use crate::{commands::mcp::install, context::Context};
 
-/// Returns the skills here whose needs are not met, with those needs. `is_meant` selects skills by name.
-///
-/// # Errors
-/// A library or the configuration cannot be read.
-pub fn missing(context: &Context, is_meant: impl Fn(&str) -> bool) -> Result<Vec<(SkillName, Needs)>, CliError> {
-    let catalogue = Catalogue::inspect(&context.places(false)).map_err(failed)?;
-    let is_known = context.seen()?;
-    let (mut servers, mut unmet) = (None, Vec::new());
-    for listed in catalogue.visible().filter(|listed| is_meant(listed.name.as_str()) && is_known(listed.name.as_str()))
-    {
-        // A skill that cannot be read is reported by other checks.
-        let Ok(files) = catalogue.files(listed) else { continue };
-        let Ok(needs) = frontmatter::read(files.skill_md().unwrap_or_default(), &Limits::default())
-            .map(|reading| reading.frontmatter.needs())
-        else {
-            continue;
-        };
-        if needs.is_empty() {
-            continue;
-        }
+/// Returns the needs that a skill states in its `SKILL.md`. A text that cannot be read, which other checks report, has
+/// none.
+pub fn stated(skill_md: &str) -> Needs {
+    let reading = frontmatter::read(skill_md, &Limits::default());
+    reading.map(|reading| reading.frontmatter.needs()).unwrap_or_default()
+}
+
+/// Returns the skills whose needs this machine does not meet, with those needs.
+pub fn missing(context: &Context, skills: impl Iterator<Item = (SkillName, Needs)>) -> Vec<(SkillName, Needs)> {
+    let mut servers = None;
+    let mut unmet = Vec::new();
+    for (name, needs) in skills.filter(|(_, needs)| !needs.is_empty()) {
         let known = servers.get_or_insert_with(|| configured_servers(context));
         let has_variable = |name: &str| std::env::var_os(name).is_some();
-        let unmet_here = needs.missing(is_on_path, |name| known.contains(name), has_variable);
-        if !unmet_here.is_empty() {
-            unmet.push((listed.name.clone(), unmet_here));
-        }
+        unmet.push((name, needs.missing(is_on_path, |name| known.contains(name), has_variable)));
     }
-    Ok(unmet)
+    unmet.retain(|(_, needs)| !needs.is_empty());
+    unmet
 }
 
 /// Describes the unmet needs of a skill, with the next step.

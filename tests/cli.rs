@@ -10,6 +10,8 @@ mod agents_view;
 mod authors;
 mod bad_input;
 mod branches;
+#[cfg(unix)]
+mod completing;
 mod composing;
 mod containment;
 mod crab_claw;

@@ -1,4 +1,8 @@
-//! `skillhub completions` prints a completion script for a shell.
+//! `skillhub completions` prints a completion script for a shell, and the values that the scripts offer.
+
+mod command_line;
+mod scripts;
+mod values;
 
 use std::io;
 
@@ -6,7 +10,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::{
-    args::Cli,
+    args::{Cli, Global},
     exit::{CliError, Exit},
 };
 
@@ -18,14 +22,21 @@ use crate::{
   skillhub completions fish > ~/.config/fish/completions/skillhub.fish")]
 pub struct CompletionsArgs {
     /// Shell
-    shell: Shell,
+    #[arg(required_unless_present = "words")]
+    shell: Option<Shell>,
+    /// Command line up to the cursor, without the program: prints the values for its last word, as the scripts do
+    #[arg(last = true, hide = true, conflicts_with = "shell")]
+    words: Vec<String>,
 }
 
-/// Prints the completion script.
+/// Prints the completion script, or the values for a command line. Without values, or if they cannot be read, it prints
+/// nothing.
 #[expect(clippy::unnecessary_wraps, reason = "every command has the same form")]
-pub fn run(args: &CompletionsArgs) -> Result<Exit, CliError> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "skillhub", &mut script);
-    let _closed = io::Write::write_all(&mut io::stdout().lock(), &script);
+pub fn run(global: &Global, args: &CompletionsArgs) -> Result<Exit, CliError> {
+    let text = match args.shell {
+        Some(shell) => scripts::script(shell, &mut Cli::command()),
+        None => values::lines(global, &args.words),
+    };
+    let _closed = io::Write::write_all(&mut io::stdout().lock(), text.as_bytes());
     Ok(Exit::Done)
 }

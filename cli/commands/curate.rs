@@ -112,12 +112,14 @@ fn plan(context: &Context, args: &PlanArgs) -> Result<Exit, CliError> {
     let terms = Terms { stale_days: args.stale_days, ..Terms::default() };
     let plan = curate::plan(&facts(context, &library)?, terms, context.now);
     curate::keep(&library, &plan)?;
+    let warnings = context.listing_warnings_after();
     let mut document = serde_json::to_value(&plan).map_err(io::Error::from)?;
     if let Some(fields) = document.as_object_mut() {
         fields.insert("ok".to_owned(), json!(true));
+        fields.insert("warnings".to_owned(), json!(warnings));
     }
-    context.note_listings();
     context.out.answer(&document, |out| show(&plan, out))?;
+    context.note_warnings(&warnings);
     Ok(Exit::Done)
 }
 

@@ -14,7 +14,7 @@ use library::Library;
 use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
 use skill::{
-    SkillName,
+    Limits, SkillName, SkillPath,
     failure::{Fails, FailureKind},
     shell_word,
 };
@@ -29,6 +29,7 @@ use crate::{
         BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines,
         notes_lines, verdict_style, visible,
     },
+    reading::text_at,
 };
 
 /// Flags of `install`.
@@ -117,22 +118,27 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         request = next;
         installed = install(&request)?;
     }
-    let is_new = |skill: &Installed| matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated);
-    let names: Vec<String> = installed.iter().filter(|skill| is_new(skill)).map(|skill| skill.name.clone()).collect();
-    let exit = answer(context, installed, "Nothing to install: the lock file has no skills")?;
-    if !names.is_empty() {
-        context.note_listings();
-        note_needs(context, &names);
-    }
-    Ok(exit)
+    let warnings = warnings(context, &installed);
+    answer(context, installed, "Nothing to install: the lock file has no skills", &warnings)
 }
 
-/// Prints which of the installed skills need something that this machine does not have. `names` may have an owner.
-fn note_needs(context: &Context, names: &[String]) {
-    let is_new = |skill: &str| names.iter().any(|name| name.rsplit('/').next() == Some(skill));
-    for (skill, needs) in needs::missing(context, is_new).unwrap_or_default() {
-        context.out.note(&format!("note: {}", needs::describe(&skill, &needs)));
+/// Returns warnings about hosts that do not list all skills any more, and about needs of the new skills that this
+/// machine does not meet.
+fn warnings(context: &Context, installed: &[Installed]) -> Vec<String> {
+    let is_new = |skill: &&Installed| matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated);
+    let folders: Vec<&Path> = installed.iter().filter(is_new).filter_map(|skill| skill.path.as_deref()).collect();
+    if folders.is_empty() {
+        return Vec::new();
     }
+    let stated = folders.into_iter().filter_map(|folder| {
+        let name = SkillName::parse(folder.file_name()?.to_str()?).ok()?;
+        let text = text_at(&folder.join(SkillPath::SKILL_MD), Limits::default().text_file_bytes).ok()?;
+        Some((name, needs::stated(&text)))
+    });
+    let unmet = needs::missing(context, stated);
+    let mut warnings = context.listing_warnings_after();
+    warnings.extend(unmet.iter().map(|(skill, needs)| needs::describe(skill, needs)));
+    warnings
 }
 
 /// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.
@@ -196,8 +202,13 @@ pub fn with_progress<T>(
     Ok(work(&InstallCallbacks { accept: &accept, progress: &progress })?)
 }
 
-/// Prints the result of each skill, or `nothing` if there are none.
-pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
+/// Prints the result of each skill, or `nothing` if there are none, then the warnings about all of them.
+pub fn answer(
+    context: &Context,
+    mut installed: Vec<Installed>,
+    nothing: &str,
+    warnings: &[String],
+) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
     let accept_hint = accept_hint(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let ([only], false) = (installed.as_slice(), is_whole)
@@ -217,6 +228,7 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
             CliError::from(refusal).with_accept_hint(accept_hint.clone())
         })?
     };
+    document["warnings"] = json!(warnings);
     hints::complete(&mut document);
     context.out.answer(&document, |out| {
         installed.iter().try_for_each(|skill| text(context, skill, out))?;
@@ -227,6 +239,7 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
         }?;
         accept_hint.iter().try_for_each(|hint| writeln!(out, "{GOOD}hint{GOOD:#}: {hint}"))
     })?;
+    context.note_warnings(warnings);
     Ok(gravest.map_or(Exit::Done, Exit::from))
 }
 

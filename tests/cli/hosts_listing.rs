@@ -43,6 +43,9 @@ fn hosts_that_drop_descriptions_are_named() {
     let before = listed_as(&sandbox.done(&["prompt", "--host", "claude-code"]), "name_only").len();
     assert!(before > 10, "{before}");
     assert!(printed(&sandbox.run(&["curate", "plan"]).exits(0)).contains("Claude Code drops descriptions"));
+    let planned = sandbox.ask(&["curate", "plan"]).exits(0);
+    assert!(planned.json()["warnings"][0].as_str().unwrap().starts_with("Claude Code drops "), "{}", planned.text());
+    assert!(!planned.stderr.contains("Claude Code"), "the document has the warning: {}", planned.stderr);
     let doctor = sandbox.done(&["doctor"]);
     let checks = doctor["checks"].as_array().unwrap();
     let found: Vec<_> = checks.iter().filter(|check| check["code"] == "descriptions_not_listed").collect();
@@ -106,10 +109,13 @@ fn missing_needs_are_reported() {
                     NO_SUCH_KEY, which this machine does not have";
     let installed = printed(&sandbox.run(&["install", folder.to_str().unwrap()]).exits(0));
     assert!(installed.contains(expected), "{installed}");
+    let again = sandbox.done(&["install", folder.to_str().unwrap(), "--as", "needier"]);
+    assert!(again["warnings"][0].as_str().unwrap().starts_with("needier needs the program no-such-program"), "{again}");
+    assert_eq!(again["warnings"].as_array().unwrap().len(), 1, "{again}");
     let doctor = sandbox.done(&["doctor"]);
     let checks = doctor["checks"].as_array().unwrap();
-    let found = checks.iter().find(|check| check["code"] == "needs_missing").unwrap();
-    assert!(found["message"].as_str().unwrap().contains(expected) && found["path"] == "needy", "{found}");
+    let found = checks.iter().find(|check| check["code"] == "needs_missing" && check["path"] == "needy").unwrap();
+    assert!(found["message"].as_str().unwrap().contains(expected), "{found}");
     let home = sandbox.home();
     assert!(!found["message"].as_str().unwrap().contains(home.to_str().unwrap()), "{found}");
 }

@@ -225,6 +225,44 @@ fn hostile_index_installs_nothing() {
     sandbox.ask(&["source", "add", "http://me:secret@127.0.0.1/.well-known/skills"]).refused(2, "invalid_spec");
 }
 
+/// A folder or repository with too much in one skill installs nothing of that skill, and keeps no copy of it.
+#[test]
+fn oversized_folders_and_repositories_install_nothing() {
+    let sandbox = Sandbox::project();
+    let source = sandbox.path("source");
+    for name in ["large", "many", "good"] {
+        write_skill(&source, name, BODY);
+    }
+    fs::File::create(source.join("large/data.bin")).unwrap().set_len(17 << 20).unwrap();
+    for number in 0..600 {
+        fs::write(source.join(format!("many/file-{number}.md")), "x").unwrap();
+    }
+    repository(&sandbox, &source);
+    let git_url = format!("file://{}", source.display());
+    for at in [source.to_str().unwrap(), &git_url] {
+        for name in ["large", "many"] {
+            let answer = sandbox.ask(&["install", at, "--skill", name]);
+            answer.refused_with_hint(3, "too_large");
+            assert!(!sandbox.cwd().join(".agents/skills").join(name).exists(), "{at} {name}");
+        }
+        sandbox.done(&["install", at, "--skill", "good"]);
+        sandbox.done(&["uninstall", "good"]);
+    }
+    let largest = files_below(&sandbox.skillhub_home()).into_iter().max().unwrap();
+    assert!(largest < 16 << 20, "a file of {largest} bytes was kept");
+}
+
+/// Returns the sizes of all files below a folder.
+fn files_below(folder: &Path) -> Vec<u64> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .flat_map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => files_below(&entry.path()),
+            false => vec![entry.metadata().unwrap().len()],
+        })
+        .collect()
+}
+
 #[test]
 fn clawhub_files_match_their_list() {
     let sandbox = Sandbox::project();

@@ -323,3 +323,30 @@ fn random_edits_and_kills_converge() {
     }
     println!("{edits} edits, {} revisions, {conflicts} conflicts", machines[0].revisions().len());
 }
+
+/// Two machines push at the same moment. The slower one takes over the changes of the faster one, and both succeed.
+#[test]
+fn simultaneous_syncs_lose_nothing() {
+    let (_shared, one, two) = pair();
+    for round in 0..4 {
+        one.patch("demo", "first line", &format!("first line {round}"));
+        two.patch("demo", "last line", &format!("last line {round}"));
+        one.sandbox.create(&format!("of-one-{round}"), BODY);
+        two.sandbox.create(&format!("of-two-{round}"), BODY);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| one.sync());
+            two.sync();
+            other.join().unwrap();
+        });
+        one.sync();
+        two.sync();
+        assert_eq!(one.sync()["skills"].as_array().unwrap().len(), 0, "round {round}");
+        assert_eq!(one.heads(), two.heads(), "round {round}");
+        assert_eq!(one.heads().lines().count(), 3 + 2 * round, "round {round}");
+        assert_eq!(one.text("demo"), two.text("demo"), "round {round}");
+        assert!(one.text("demo").contains(&format!("first line {round}")), "round {round}");
+        assert!(one.text("demo").contains(&format!("last line {round}")), "round {round}");
+    }
+    one.sandbox.done(&["doctor"]);
+    two.sandbox.done(&["doctor"]);
+}

@@ -35,7 +35,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
     for one in &agents.lacking {
         findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
     }
-    for (agent, warning) in context.listing_warnings()? {
+    for (agent, warning) in context.listing_warnings(Catalogue::inspect)? {
         findings.note("agents", "descriptions_not_listed", agent, warning);
     }
     findings.close("agents", context.library_path(), "all agents read the content that skillhub manages");
@@ -44,7 +44,14 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
 
 /// Reports the skills that need programs, MCP servers or variables that this machine does not have.
 pub fn check_needs(context: &Context, findings: &mut Findings) -> Result<(), CliError> {
-    for (skill, needs) in needs::missing(context, |_| true)? {
+    let catalogue = Catalogue::inspect(&context.places(false)).map_err(failed)?;
+    let is_known = context.seen()?;
+    let skills = catalogue.visible().filter(|listed| is_known(listed.name.as_str()));
+    let stated = skills.filter_map(|listed| {
+        let files = catalogue.files(listed).ok()?;
+        Some((listed.name.clone(), needs::stated(files.skill_md()?)))
+    });
+    for (skill, needs) in needs::missing(context, stated) {
         findings.note("needs", "needs_missing", &skill, needs::describe(&skill, &needs));
     }
     findings.close(

@@ -159,10 +159,10 @@ pub fn repair_link(library: &Library, placed: &LinkedSkill, stamp: &Stamp) -> Re
         LinkState::Dangling(_) if !placed.exists => {
             Ok(dir.remove_dangling_link(&placed.skill)? && forget(library, placed, stamp))
         }
-        LinkState::Nothing => dir.place_link(&placed.skill, library.path()).map(|_| true),
+        LinkState::Nothing => library.link_in(&dir, &placed.skill).map(|_| true),
         LinkState::Dangling(_) => {
             dir.remove_dangling_link(&placed.skill)?;
-            dir.place_link(&placed.skill, library.path()).map(|_| true)
+            library.link_in(&dir, &placed.skill).map(|_| true)
         }
         LinkState::Elsewhere(_) | LinkState::Other => Ok(false),
     }

@@ -6,6 +6,7 @@ mod site;
 
 use std::{fmt, str::FromStr};
 
+use library::System;
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName};
@@ -190,6 +191,13 @@ impl fmt::Display for VersionRequest {
 impl FromStr for Spec {
     type Err = SpecError;
     fn from_str(text: &str) -> Result<Self, SpecError> {
+        Self::read(text, System::this())
+    }
+}
+
+impl Spec {
+    /// Parses a spec as people write it on a system.
+    fn read(text: &str, system: System) -> Result<Self, SpecError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(SpecError::Empty);
@@ -215,7 +223,7 @@ impl FromStr for Spec {
         if text.to_ascii_lowercase().ends_with(".skill") {
             return Ok(Self::Archive(text.to_owned()));
         }
-        if text.starts_with(['.', '/', '~']) || text.contains('\\') {
+        if text.starts_with(['.', '/', '~']) || text.contains('\\') || system.is_drive_path(text) {
             return Ok(Self::Folder(text.to_owned()));
         }
         of_registry(text)
@@ -397,6 +405,21 @@ mod tests {
         assert_eq!(transport("github:o/r"), "https");
         assert_eq!(transport("git@h:o/r"), "ssh");
         assert_eq!(transport("ssh://h/o/r"), "ssh");
+    }
+
+    #[test]
+    fn windows_paths_are_folders_there() {
+        for (text, expected) in [
+            ("C:/skills/pdf", [false, false, true]),
+            (r"C:\skills\pdf", [true; 3]),
+            (r".\pdf", [true; 3]),
+            (r"\\server\share\pdf", [true; 3]),
+            ("acme/pdf", [false; 3]),
+            ("git@c:skills/pdf", [false; 3]),
+        ] {
+            let is_folder = |system| matches!(Spec::read(text, system), Ok(Spec::Folder(folder)) if folder == text);
+            assert_eq!([System::Linux, System::MacOs, System::Windows].map(is_folder), expected, "{text}");
+        }
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl AgentDir {
     /// Puts a link to `to` in the place of the link to `from`. An entry that took that place meanwhile is put back.
     fn exchange_link(&self, name: &str, from: &Path, to: &Path, temporary: &str) -> io::Result<bool> {
         if self.dir.symlink_metadata(temporary).is_ok_and(|left| left.is_symlink()) {
-            self.dir.remove_file(temporary)?;
+            unlink(&self.dir, temporary)?;
         }
         make_link(&self.dir, to, temporary)?;
         let exchanged = checkout::exchange_in_one_step(&self.dir, temporary, name);
@@ -171,12 +171,12 @@ impl AgentDir {
             Err(error) if checkout::is_no_exchange(&error) => {
                 return self.dir.rename(temporary, &self.dir, name).map(|()| true);
             }
-            Err(error) => return self.dir.remove_file(temporary).and(Err(error)),
+            Err(error) => return unlink(&self.dir, temporary).and(Err(error)),
         };
         if !is_ours {
             checkout::exchange_in_one_step(&self.dir, temporary, name)?;
         }
-        self.dir.remove_file(temporary).map(|()| is_ours)
+        unlink(&self.dir, temporary).map(|()| is_ours)
     }
 
     /// Moves the entry with the skill's name to `kept` below a library's folder in the home.
@@ -215,7 +215,7 @@ impl AgentDir {
             return Ok(false);
         }
         // Sync, because the state drops the link next. A link restored by a power loss could then not be removed.
-        self.dir.remove_file(skill.as_str()).and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
+        unlink(&self.dir, skill.as_str()).and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
         Ok(true)
     }
 
@@ -230,7 +230,7 @@ impl AgentDir {
         if !is_link || !leads_nowhere {
             return Ok(false);
         }
-        self.dir.remove_file(skill.as_str()).map_err(self.io(skill))?;
+        unlink(&self.dir, skill.as_str()).map_err(self.io(skill))?;
         Ok(true)
     }
 
@@ -311,6 +311,12 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     }
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(to.components().skip(shared)).collect()
+}
+
+/// Removes a link to a folder.
+fn unlink(dir: &Dir, name: &str) -> io::Result<()> {
+    // Windows removes such a link as the folder that it stands for.
+    if cfg!(windows) { dir.remove_dir(name) } else { dir.remove_file(name) }
 }
 
 #[cfg(unix)]

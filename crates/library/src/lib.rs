@@ -214,6 +214,7 @@ mod revision;
 mod skill_change;
 mod state;
 mod storage;
+mod system;
 mod toml_text;
 mod trials;
 mod uses;
@@ -261,6 +262,7 @@ pub use revision::{
 pub use skill_change::{Denied, Permit, SkillChange};
 pub use state::{SkillState, State, StateError, StoredReview, StoredWaiver};
 pub use storage::{DamagedRevision, StorageError};
+pub use system::System;
 pub use toml_text::{from_toml, refuse_toml_flood, toml_dots};
 pub use trials::{Arm, GATE, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};

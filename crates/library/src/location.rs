@@ -7,6 +7,8 @@ use std::{
 
 use serde::Serialize;
 
+use crate::system::System;
+
 /// Level to which a library's skills belong. Project takes precedence over user, user over built-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,12 +43,19 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     for ancestor in path.ancestors() {
         match ancestor.canonicalize() {
-            Ok(real) => return Ok(below(real, path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
+            Ok(real) => return Ok(below(plain(real), path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
     Ok(path)
+}
+
+fn plain(real: PathBuf) -> PathBuf {
+    match real.to_str().map(|text| System::this().plain_path(text)) {
+        Some(plain) if plain.len() < real.as_os_str().len() => PathBuf::from(plain),
+        _ => real,
+    }
 }
 
 /// Appends missing components to a real path. `..` removes a component, as it will once they exist.

@@ -37,7 +37,7 @@ pub use frontmatter::{Frontmatter, Needs};
 pub use json::objects_and_commas;
 pub use limits::Limits;
 pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, SkillName};
-pub use path::{PathError, SkillPath};
+pub use path::{PathError, SkillPath, is_device_name};
 pub use problem::{Problem, Severity};
 pub use shell::shell_word;
 pub use validate::{Strictness, validate};

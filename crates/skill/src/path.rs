@@ -221,7 +221,8 @@ fn is_bad_character(c: char) -> bool {
 
 /// Returns whether a segment is a device name of Windows, such as `CON`, `NUL` or `COM1`, with or without an extension,
 /// in any case.
-pub(crate) fn is_device_name(segment: &str) -> bool {
+#[must_use]
+pub fn is_device_name(segment: &str) -> bool {
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     if !(3..=7).contains(&stem.len()) {
         return false;

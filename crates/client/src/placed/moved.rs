@@ -91,7 +91,7 @@ fn point(library: &Library, skill: &SkillName, path: &Path) -> Result<(), AgentL
     let folder = path.parent().unwrap_or(path);
     let dir = AgentDir::create(folder)?;
     dir.remove_dangling_link(skill)?;
-    dir.place_link(skill, library.path()).map(drop)
+    library.link_in(&dir, skill).map(drop)
 }
 
 fn path_exists(path: &Path) -> bool {

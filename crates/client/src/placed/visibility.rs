@@ -46,7 +46,7 @@ pub fn sync_link(library: &Library, skill: &SkillName, path: &Path, is_seen: boo
         Some(Ok(None)) | None => return None,
     };
     match (is_seen, standing) {
-        (true, LinkState::Nothing) => match dir.place_link(skill, library.path()) {
+        (true, LinkState::Nothing) => match library.link_in(&dir, skill) {
             Ok(AgentLink::New(_)) => Some(VisibilityOutcome::Shown(path.to_owned())),
             Ok(AgentLink::Already(_)) => None,
             Err(error) => left(&error.to_string()),

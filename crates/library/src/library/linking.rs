@@ -17,7 +17,7 @@ use super::{
     work::LinkPlans,
 };
 use crate::{
-    agent_dir::{AgentDir, AgentLinkError},
+    agent_dir::{AgentDir, AgentLink, AgentLinkError},
     events::{self, Event, operation_id},
     folder::{self, Leftovers},
     journal::Record,
@@ -26,6 +26,7 @@ use crate::{
     originals,
     revision::{Content, Stamp, StateBefore},
     state::{SkillState, State},
+    system::System,
 };
 
 /// Number of revisions that are compared with a copy or an original, newest first.
@@ -242,7 +243,7 @@ impl Library {
         match step.action {
             LinkAction::Link => {
                 self.clear_place(own, &dir, skill, step, changes)?;
-                dir.place_link(skill, &self.path)?;
+                self.link_in(&dir, skill)?;
                 changes.placed.push(step.path.clone());
             }
             LinkAction::Copy => {
@@ -316,6 +317,19 @@ impl Library {
         let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
         let Ok(found) = folder::read_dir(found, Leftovers::Skip, self.limits()) else { return false };
         self.former_contents(skill).any(|former| folder::without_leftovers(&former).same_but_line_ends(&found))
+    }
+
+    /// Creates the link to a skill in an agent's folder, or a copy of the skill where links cannot be made.
+    ///
+    /// # Errors
+    /// The name is taken by something else, the skill cannot be copied, or an I/O error.
+    pub fn link_in(&self, dir: &AgentDir, skill: &SkillName) -> Result<AgentLink, AgentLinkError> {
+        match dir.place_link(skill, &self.path) {
+            Err(AgentLinkError::Io { path, source }) if System::this().lacks_links(source.raw_os_error()) => {
+                self.place_copy(dir, skill).map(|()| AgentLink::New(path))
+            }
+            linked => linked,
+        }
     }
 
     fn place_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<(), AgentLinkError> {
