@@ -23,7 +23,7 @@ def sha256(file: Path) -> dict[str, str]:
 def main(folder: str, version: str, target: str, tag: str) -> None:
     git = ["git", "-c", f"safe.directory={os.getcwd()}"]
     files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
-    dirty = bool(output(*git, "status", "--porcelain"))
+    dirty = bool(output(*git, "status", "--porcelain", "--untracked-files=no"))
     statement = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": str(file.relative_to(folder)), "digest": sha256(file)} for file in files],
