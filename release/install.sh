@@ -70,6 +70,7 @@ platform() {
 # Over HTTPS, also after redirections. Plain HTTP is for a server on this machine.
 fetch() {
     case $releases in
+        *@*) fail 'SKILLHUB_RELEASES has a user name' 'set it to an address without one' ;;
         https://*) scheme=https ;;
         http://127.0.0.1[:/]* | http://localhost[:/]*) scheme=http ;;
         *) fail "$releases is not an https:// address" 'set SKILLHUB_RELEASES to one' ;;
