@@ -4,6 +4,8 @@
 //! narrower, so both are laid out again here.
 
 mod groups;
+#[cfg(test)]
+mod man_pages;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 
