@@ -11,6 +11,7 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde_json::json;
 use server::{Hub, NewToken, Scope, Settings, Visibility};
 use skill::Owner;
@@ -102,7 +103,8 @@ struct ServerArgs {
 }
 
 /// Who may read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 enum Reading {
     /// Everyone
     Public,

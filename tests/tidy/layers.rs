@@ -118,6 +118,7 @@ const PURE_MAY_USE: &[&str] = &[
     "memchr",
     "percent-encoding",
     "regex-automata",
+    "schemars",
     "semver",
     "serde",
     "serde_json",

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use server::{Settings, Visibility};
 use web::{AddressBlock, AddressBlockError, ServerLimits, TrustedProxies};
@@ -51,43 +52,68 @@ const FILE_BYTES: u64 = 1 << 20;
 /// visibility = "private"
 /// hosts = ["skills.company.example"]
 /// ```
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ServeFile {
+    /// IP and port to listen at, `127.0.0.1:8700` by default.
     addr: Option<String>,
+    /// Folder of the index and all other data; below the home by default.
     data: Option<PathBuf>,
+    /// Who may read: `public`, the default, or `private`, those who have a token.
+    #[schemars(with = "Option<super::Reading>")]
     visibility: Option<Visibility>,
+    /// Host names that requests may have besides those of this machine; `*` for any.
     hosts: Vec<String>,
+    /// Addresses or blocks of proxies that are trusted to report clients' addresses and https.
     trusted_proxies: Vec<String>,
+    /// Header in which a trusted proxy names the signed-in account.
     proxy_account_header: Option<String>,
+    /// True to refuse all changes, as for a mirror.
     read_only: bool,
+    /// Changes and searches per client and minute, 600 by default; 0 for no limit.
     rate: Option<u32>,
+    /// True to log each request to standard error as a line of JSON.
     log: bool,
+    /// Limits that keep one client from exhausting the server.
     limits: LimitsTable,
+    /// Further indexes by name, each with its own accounts and host names.
     indexes: BTreeMap<String, IndexTable>,
 }
 
 /// Limits that keep one client from exhausting the server.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct LimitsTable {
+    /// Time for one request, in seconds; 60 by default.
     request_seconds: Option<u64>,
+    /// Time for the head of a request, in seconds; 10 by default.
     head_seconds: Option<u64>,
+    /// Time without progress of a connection, in seconds; 30 by default.
     stall_seconds: Option<u64>,
+    /// Time for open requests when the server stops, in seconds; 20 by default.
     shutdown_seconds: Option<u64>,
+    /// Maximum number of connections, 1024 by default.
     connections: Option<usize>,
+    /// Maximum number of connections of one client, 256 by default. Does not limit trusted proxies and this machine.
     connections_of_client: Option<usize>,
+    /// Sign-ins on the web pages per client and minute, 30 by default; 0 for no limit.
     sign_ins_per_minute: Option<u32>,
 }
 
 /// A further index, served under its own host names.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct IndexTable {
+    /// Folder of the index and all other data, which no other index may use.
     data: PathBuf,
+    /// Who may read.
+    #[schemars(with = "super::Reading")]
     visibility: Visibility,
+    /// Host names of this index only; at least one.
     hosts: Vec<String>,
+    /// Header in which a trusted proxy names the signed-in account.
     proxy_account_header: Option<String>,
+    /// True to refuse all changes.
     #[serde(default)]
     read_only: bool,
 }
@@ -207,6 +233,40 @@ impl LimitsTable {
             }),
             costly_per_minute: rate.unwrap_or(usual.costly_per_minute),
             shutdown_time: time(self.shutdown_seconds, usual.shutdown_time),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonschema::Validator;
+    use toml::Table;
+
+    use super::*;
+
+    #[test]
+    fn server_schema_agrees_with_the_program() {
+        let schema = testkit::file_schema::<ServeFile>("File of `skillhub serve --config`");
+        testkit::assert_published_value("serve", &schema);
+        let validator = Validator::new(&schema).unwrap();
+        let agree = |table: &Table| {
+            let is_valid = validator.is_valid(&serde_json::to_value(table).unwrap());
+            assert_eq!(toml::from_str::<ServeFile>(&table.to_string()).is_ok(), is_valid, "{table}");
+            is_valid
+        };
+        let guide = include_str!("../../../docs/guides/server.md");
+        let blocks = guide.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let blocks: Vec<&str> = blocks.filter(|block| block.contains("addr =")).collect();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            let table: Table = block.parse().unwrap();
+            assert!(agree(&table), "{block}");
+            for (key, value) in &table {
+                let mut misspelt = table.clone();
+                misspelt.remove(key);
+                misspelt.insert(format!("{key}x"), value.clone());
+                assert!(!agree(&misspelt), "{key}");
+            }
         }
     }
 }

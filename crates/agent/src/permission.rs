@@ -1,9 +1,10 @@
 //! [`Permissions`]: the rules on the visibility and use of skills by agents.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Decision on a skill or tool, from the mildest to the strictest.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionDecision {
     /// The agent may use it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -48,16 +49,20 @@ pub struct Settings {
 }
 
 /// Tables as written in the file.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tables {
     /// Table `[agent]`, for all agents.
+    #[schemars(with = "AllAgents")]
     pub agent: Table,
     /// Table `[skill_evolution]`, for all agents.
+    #[schemars(with = "Evolution")]
     pub skill_evolution: Table,
     /// Tables `[agents.ID]` by agent id.
+    #[schemars(with = "BTreeMap<String, AgentSettings>")]
     pub agents: BTreeMap<String, Table>,
     /// Tables `[[permissions]]`, in the order of the file.
+    #[schemars(with = "Vec<PermissionTable>")]
     pub permissions: Vec<Table>,
 }
 
@@ -77,11 +82,15 @@ impl Fails for SettingsError {
     }
 }
 
-#[derive(Deserialize)]
+/// Settings for all agents.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct AllAgents {
+    /// Path of the skills for agents in a container.
     container_path: Option<String>,
+    /// Tools that are allowed regardless of the `allowed-tools` of skills.
     always_on: Vec<String>,
+    /// True to record which agent read which skill, on this machine only.
     use_log: bool,
 }
 
@@ -91,9 +100,11 @@ impl Default for AllAgents {
     }
 }
 
-#[derive(Deserialize)]
+/// Settings for changes of skills by agents.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Evolution {
+    /// True if agents may change skills, and get advice on when to do so.
     #[serde(default = "yes")]
     enabled: bool,
 }
@@ -102,27 +113,39 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// Settings for one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct AgentSettings {
+    /// Name patterns of the skills that it sees; all by default.
     skills: Option<Vec<String>>,
+    /// True if it may change skills; the setting for all agents by default.
     skill_evolution: Option<bool>,
+    /// True to offer the tool `skill` in place of `read_skill`.
     skill_tool: Option<bool>,
+    /// Composed tools and tools of servers that it may use; all by default.
     capabilities: Option<Capabilities>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Tools that an agent may use.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Capabilities {
+    /// Names or patterns. A composed tool includes the tools that its steps call.
     allow: Vec<String>,
 }
 
-#[derive(Deserialize)]
+/// Permission for a skill or for a tool; exactly one of `skill` and `tool` is set. The last match applies.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PermissionTable {
+    /// Id of the agent; every agent by default.
     agent: Option<String>,
+    /// Name pattern of the skill, bare or `owner/name`.
     skill: Option<String>,
+    /// Name pattern of the tool.
     tool: Option<String>,
+    /// Decision for what matches.
     decision: PermissionDecision,
 }
 

@@ -11,6 +11,7 @@ use std::{
 };
 
 use library::{Home, open_dir, read_bounded, refuse_toml_flood};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use skill::{Limits, Owner};
 use toml::{Table, Value};
@@ -24,6 +25,9 @@ pub use skills::{SkillsConfig, public_and_custom};
 pub use sources::{SearchConfig, SourceConfig, SourceKind};
 
 const FILE: &str = "config.toml";
+
+/// Schema of a table that a crate above this one reads.
+type AnyTable = serde_json::Map<String, serde_json::Value>;
 
 /// `config.toml` of the home. Every part has a default, so that the file need not exist.
 ///
@@ -77,10 +81,12 @@ const FILE: &str = "config.toml";
 /// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` configure what agents see, `[gate]` configures
 /// trials of revisions, `[tools]` and `[mcp_servers.NAME]` restrict what the steps of composed tools may call. The code
 /// that uses these tables validates them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// Format of the file, 1.
     #[serde(default = "format")]
+    #[schemars(range(min = 1, max = 1))]
     format: u32,
     /// Owner to publish under when the command names none.
     #[serde(default)]
@@ -93,9 +99,11 @@ pub struct Config {
     pub signing: SigningConfig,
     /// Policy preset for changes by agents: open, balanced (the default) or strict.
     #[serde(default)]
+    #[schemars(extend("enum" = ["open", "balanced", "strict"]))]
     pub policy: Option<String>,
     /// Policy rules, checked before the preset.
     #[serde(default)]
+    #[schemars(with = "Vec<AnyTable>")]
     rules: Vec<Table>,
     /// Registries by name.
     #[serde(default)]
@@ -111,6 +119,7 @@ pub struct Config {
     pub library: LibraryConfig,
     /// Source of the skills.
     #[serde(default)]
+    #[schemars(with = "skills::Fields")]
     pub skills: SkillsConfig,
     /// Command that is notified about proposals and decisions of the gate.
     #[serde(default)]
@@ -120,27 +129,34 @@ pub struct Config {
     pub review: ReviewConfig,
     /// Settings for all agents.
     #[serde(default)]
+    #[schemars(with = "AnyTable")]
     pub agent: Table,
     /// Settings for when agents are instructed to change skills.
     #[serde(default)]
+    #[schemars(with = "AnyTable")]
     pub skill_evolution: Table,
     /// Settings for trials of new revisions.
     #[serde(default)]
+    #[schemars(with = "AnyTable")]
     pub gate: Table,
     /// Agents in use, and settings for individual agents.
     #[serde(default)]
+    #[schemars(with = "AnyTable")]
     pub agents: AgentsConfig,
     /// Permissions: the skills that each agent may see and use.
     #[serde(default)]
+    #[schemars(with = "Vec<AnyTable>")]
     pub permissions: Vec<Table>,
     /// Additions to the scanner's rules.
     #[serde(default)]
     pub scan: scan::Settings,
     /// Limits of the tools that steps of composed tools call.
     #[serde(default)]
+    #[schemars(with = "AnyTable")]
     pub tools: Table,
     /// MCP servers whose tools steps may call, by name.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, AnyTable>")]
     pub mcp_servers: BTreeMap<String, Table>,
 }
 
@@ -176,7 +192,7 @@ impl TryFrom<Table> for AgentsConfig {
 }
 
 /// The table `[registries.NAME]`: one registry.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
     /// Folder, relative to the home, or git URL.
@@ -194,7 +210,7 @@ pub struct RegistryConfig {
 }
 
 /// The table `[signing]` of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SigningConfig {
     /// Path of the private key file.
@@ -203,7 +219,7 @@ pub struct SigningConfig {
 }
 
 /// The table `[notify]`: a command that is notified about proposals and decisions of the gate.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyConfig {
     /// Program and its arguments; empty to disable notifications.
@@ -224,7 +240,7 @@ impl Default for NotifyConfig {
 }
 
 /// The table `[review]`: how a person's decisions reach skillhub.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewConfig {
     /// True if answers to questions of the MCP server (elicitation) count as decisions of a person. This trusts every
@@ -238,7 +254,7 @@ fn notify_seconds() -> u64 {
 }
 
 /// The table `[library]` of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryConfig {
     /// Storage backend for histories. The only one is `git`.

@@ -8,6 +8,8 @@ mod entry;
 mod lines;
 mod refresh;
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod tests;
 mod waivers;
 

@@ -7,6 +7,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{read_bounded, refuse_toml_flood};
+use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use skill::{Limits, Owner};
 use toml::{Table, Value};
@@ -40,16 +41,24 @@ pub struct PolicyFile {
 /// decision = "deny"
 /// changes = ["scripts"]
 /// ```
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Document {
+pub struct PolicyDocument {
+    /// Format of the file, 1.
+    #[schemars(range(min = 1, max = 1))]
     format: u32,
+    /// Policy preset for changes by agents: open, balanced or strict.
+    #[schemars(extend("enum" = ["open", "balanced", "strict"]))]
     policy: Option<String>,
+    /// Owners whose releases must be signed; `*` for all.
     #[serde(default)]
     require_signatures: Vec<String>,
+    /// Additions to the scanner's rules.
     #[serde(default)]
     scan: scan::Settings,
+    /// Policy rules, checked before the preset.
     #[serde(default)]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     rules: Vec<Table>,
 }
 
@@ -71,7 +80,7 @@ impl PolicyFile {
         };
         let damaged = |message: String| ConfigError::Damaged { path: path.to_owned(), message };
         refuse_toml_flood(&text).map_err(damaged)?;
-        let document: Document =
+        let document: PolicyDocument =
             toml::from_str(&text).map_err(|error| damaged(error.to_string().trim_end().to_owned()))?;
         for owner in document.require_signatures.iter().filter(|owner| *owner != "*") {
             Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path.to_owned(), source })?;

@@ -5,6 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
@@ -43,16 +44,18 @@ use crate::host::Approval;
 /// approval = "plan_confirm"       # level of its tools; default: by the server's annotations
 /// tools = { read = "none" }       # level of a single tool
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema)]
 pub struct ToolSettings {
     /// Settings of the native tools.
+    #[schemars(rename = "tools")]
     pub native: NativeSettings,
-    /// MCP servers by name.
+    /// MCP servers whose tools steps may call, by name.
+    #[schemars(rename = "mcp_servers")]
     pub servers: BTreeMap<String, ServerSettings>,
 }
 
 /// Settings of the native tools, which restrict their access.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NativeSettings {
     /// Working folder; the current one by default.
@@ -93,7 +96,7 @@ impl Default for NativeSettings {
 }
 
 /// An endpoint that answers searches with JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSettings {
     /// URL with the placeholders `{query}` and optionally `{count}`.
@@ -133,7 +136,7 @@ fn snippet() -> String {
 }
 
 /// Settings of an MCP server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
     /// Command that starts it, with arguments. Empty if it has a URL.

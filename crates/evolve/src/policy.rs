@@ -1,7 +1,8 @@
 //! [`GateConfig`]: the configuration of trials.
 
 use library::TrialTerms;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 use toml::Table;
@@ -29,23 +30,41 @@ pub const UNKNOWN_RATE_ALPHA: f64 = 0.025;
 /// known_rate = 0.9        # previous success rate, if known
 /// decline = "notify"      # on a decline since the last revision that a person kept; or "roll-back", "off"
 /// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateConfig {
+    /// Share of the runs that get the revision on trial, from 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
     share: f64,
+    /// Largest probability of a false rollback; 0.025 by default, 0.01 with a known rate.
+    #[schemars(range(min = 0.0001, max = 0.5))]
     rollback_alpha: Option<f64>,
+    /// Largest probability of promoting a revision that is worse by the margin.
+    #[schemars(range(min = 0.0001, max = 0.5))]
     promote_alpha: f64,
+    /// Tolerated drop of the success rate.
+    #[schemars(range(min = 0.0001, max = 0.5))]
     margin: f64,
+    /// Number of runs of the revision on trial before it may be promoted.
+    #[schemars(range(min = 1))]
     min_runs: u32,
+    /// Number of runs after which an inconclusive trial ends, at least `min_runs`.
+    #[schemars(range(min = 1))]
     max_runs: u32,
+    /// Number of days after which an inconclusive trial ends.
+    #[schemars(range(min = 1))]
     max_days: u32,
+    /// Number of days for which rolled-back content is refused.
     cooldown_days: u32,
+    /// Previous success rate, if known.
+    #[schemars(range(min = 0.01, max = 0.999))]
     known_rate: Option<f64>,
+    /// Reaction to a decline since the last revision that a person kept.
     decline: OnDecline,
 }
 
 /// Reaction to a decline of the success rate since the review checkpoint.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnDecline {
     /// A person is notified.

@@ -15,6 +15,8 @@ pub mod next_step;
 mod notify;
 mod record;
 mod refusal;
+#[cfg(test)]
+mod schemas;
 mod search;
 mod setup;
 mod tools;

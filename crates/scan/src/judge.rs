@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest};
 
@@ -23,13 +24,14 @@ const TEXT_BYTES: usize = 4 << 20;
 const MOST_SECONDS: u64 = 300;
 
 /// Table `[scan.judge]` of a user's or the system's configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeSettings {
     /// Program followed by its arguments.
     pub command: Vec<String>,
     /// Timeout in seconds, from 1 to 300. The default is 20.
     #[serde(default = "seconds")]
+    #[schemars(range(min = 1, max = 300))]
     pub timeout_seconds: u64,
     /// True if the judge may settle warnings.
     #[serde(default)]

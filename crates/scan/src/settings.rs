@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::{JudgeSettings, LevelError, Severity};
 
 /// Additions to the built-in rules by a user or a company. Files of a project or a skill are never read as settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Folders with rule files. The code that reads the settings loads the files.
+    /// Folders with rule files, relative to the folder of this file. Together, they may have 64 files of up to 256 KiB.
     pub rules: Vec<String>,
     /// Hosts to which skills may send data, each with its subdomains.
     pub own_hosts: Vec<String>,
@@ -21,7 +22,7 @@ pub struct Settings {
     pub own_packages: Vec<String>,
     /// Hosts, or hosts with the beginning of a path, whose installers may be run.
     pub own_installers: Vec<String>,
-    /// Severities that override those of rules, by rule ID.
+    /// Severities that override those of rules, by rule ID: `off`, `info`, `low`, `medium`, `high` or `critical`.
     pub severities: BTreeMap<String, Weight>,
     /// Findings accepted by the configuration.
     pub accepted: Vec<Accepted>,
@@ -30,12 +31,12 @@ pub struct Settings {
 }
 
 /// Severity of a rule's findings, or `None` if the rule is `off`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct Weight(pub Option<Severity>);
 
 /// Finding that a configuration accepts.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accepted {
     /// ID of the rule that fires.

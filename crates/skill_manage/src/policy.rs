@@ -15,6 +15,7 @@ use std::{cell::OnceCell, fmt, str::FromStr};
 
 use library::{Action, Actor, ActorKind, Denied, SkillChange};
 use scan::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skill::diff;
 use thiserror::Error;
@@ -65,7 +66,7 @@ impl fmt::Display for Preset {
 }
 
 /// Result of a rule for a change, from the mildest to the strictest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ruling {
     /// The change becomes a revision.

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
+
 /// Environment variable with the folder of a collection.
 const VARIABLE: &str = "SKILLHUB_TEST_DATA";
 
@@ -106,12 +108,59 @@ fn read(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
 /// The file has another schema or cannot be read.
 pub fn assert_published<T: schemars::JsonSchema>(name: &str) {
     let schema = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = schema.into_root_schema_for::<T>().to_value();
+    assert_published_value(name, &schema.into_root_schema_for::<T>().to_value());
+}
+
+/// Returns the JSON Schema of a type that is read from a TOML file. TOML has no null, so no value may be null.
+#[must_use]
+pub fn file_schema<T: schemars::JsonSchema>(title: &str) -> Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    remove_null(&mut schema);
+    schema["title"] = title.into();
+    schema
+}
+
+/// Removes null from the types and defaults of a schema and of those in it.
+fn remove_null(schema: &mut Value) {
+    let Some(keywords) = schema.as_object_mut() else { return };
+    if keywords.get("default") == Some(&Value::Null) {
+        keywords.remove("default");
+    }
+    if let Some(Value::Array(types)) = keywords.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [one] = types.as_slice() {
+            keywords["type"] = one.clone();
+        }
+    }
+    if let Some(Value::Array(choices)) = keywords.get_mut("anyOf") {
+        choices.retain(|one| one.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(one)] = choices.as_slice() {
+            let one = one.clone();
+            keywords.remove("anyOf");
+            keywords.extend(one);
+        }
+    }
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs", Value::Object(schemas)) => schemas.values_mut().for_each(remove_null),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => schemas.iter_mut().for_each(remove_null),
+            ("items" | "additionalProperties", one) => remove_null(one),
+            _ => {}
+        }
+    }
+}
+
+/// Asserts that `docs/schemas/NAME.json` is a schema. With `SKILLHUB_WRITE_SCHEMAS` set, writes it.
+///
+/// # Panics
+/// The file has another schema or cannot be read.
+pub fn assert_published_value(name: &str, schema: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemas/{name}.json"));
     if std::env::var_os("SKILLHUB_WRITE_SCHEMAS").is_some() {
         fs::write(&path, format!("{schema:#}\n")).expect("the schema can be written");
     }
     let text = fs::read_to_string(&path).expect("the schema can be read");
-    let published: serde_json::Value = serde_json::from_str(&text).expect("the schema is JSON");
-    assert_eq!(published, schema, "{name}.json is made by this test with SKILLHUB_WRITE_SCHEMAS=1");
+    let published: Value = serde_json::from_str(&text).expect("the schema is JSON");
+    assert_eq!(&published, schema, "{name}.json is made by this test with SKILLHUB_WRITE_SCHEMAS=1");
 }

@@ -5,6 +5,7 @@ mod deerflow;
 use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::paths;
@@ -53,13 +54,19 @@ enum SkillsStorage {
     Registry,
 }
 
-#[derive(Deserialize, Default)]
+/// Source of the skills.
+#[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Fields {
+pub(super) struct Fields {
+    /// `local` for folders, the default, or `registry` for the read-only skills of a registry.
     r#use: Option<String>,
+    /// Absolute path of the library's folder, or the registry as `--registry` takes it.
     path: Option<String>,
+    /// Absolute path under which agents in a container see the skills.
     container_path: Option<String>,
+    /// `own` if a `SKILL.md` in a subfolder of a skill is a skill of its own; `hidden`, the default, to ignore it.
     inner: Option<String>,
+    /// Absolute path of the folder for installs over HTTP that name a thread and a path.
     uploads: Option<String>,
 }
 

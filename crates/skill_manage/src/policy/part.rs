@@ -4,6 +4,7 @@ use std::{cell::OnceCell, collections::BTreeSet, fmt, sync::Arc};
 
 use library::{Action, Origin};
 use scan::{Part as SkillPart, Verdict, capabilities};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Frontmatter, SkillPath, diff::Change, diff::FileChange, frontmatter};
 
@@ -23,7 +24,7 @@ const TOOL_KEYS: [&str; 9] = [
 const SCHEMA_KEY: &str = "toolschema";
 
 /// Class of content that a change touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Class {
     /// Content of no other class.
     #[serde(rename = "text")]

@@ -2,6 +2,7 @@
 
 use library::{Action, Actor, ActorKind};
 use scan::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
@@ -12,13 +13,14 @@ use super::{
 
 /// Rule of a policy, in the form of the `[[rules]]` tables of a policy file. An omitted field matches everything,
 /// except that a rule applies to people only if it names them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Ruling on a matching change.
     pub decision: Ruling,
     /// Actors: `agent` (everyone except people), `optimizer`, `person`, or a kind with an id pattern, `agent:ci-*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub actor: Option<ActorFilter>,
     /// Actions. Those that bring or remove a whole skill match only if they are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,7 +34,7 @@ pub struct Rule {
     /// Name pattern of the skill, where `*` matches any characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
-    /// Lowest verdict on new findings.
+    /// Lowest verdict on new findings, `allow` or `warn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Reason, shown to the actor whose change is held or refused.
@@ -48,7 +50,7 @@ pub struct ActorFilter {
 }
 
 /// Action that a rule applies to. Several edits of one request are each judged by their own action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionFilter {
     /// Creation of a skill.
@@ -76,7 +78,7 @@ pub enum ActionFilter {
 }
 
 /// Kind of a skill's origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OriginKind {
     /// Written or adopted in this library.
