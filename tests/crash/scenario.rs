@@ -304,7 +304,7 @@ fn long_log(sandbox: &Sandbox) {
 }
 
 /// Size of the journal that triggers a checkpoint.
-const JOURNAL_BYTES: usize = 4 << 20;
+const JOURNAL_BYTES: usize = 2 << 20;
 /// Size of the file whose commit lets the journal exceed that.
 const LAST_BYTES: usize = 64 << 10;
 
