@@ -95,6 +95,8 @@ async function checkSearch(browser, base) {
   await page.goto(base, { waitUntil: "load" });
   for (const [words, expected] of [["rollback", "reference/commands/rollback/"], ["prompt-override", "scanner/rules/#prompt-override"]]) {
     await page.locator(".md-search__input").fill(words);
+    // The search waits for a key.
+    await page.locator(".md-search__input").press("End");
     // The first search waits for the index, which takes a busy machine more than a minute.
     const link = page.locator(`.md-search-result__link[href*="${expected.split("#")[0]}"]`);
     await link.first().waitFor({ timeout: 180000 }).catch(() => assert.fail(`${words} does not find ${expected}`));
