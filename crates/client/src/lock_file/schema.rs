@@ -1,6 +1,6 @@
 //! [`LockDocument`]: the format of `skillhub.lock`, for its published schema. Unknown keys are permitted and kept.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use schemars::JsonSchema;
 use toml::Table;
@@ -91,8 +91,8 @@ fn lock_schema_has_every_key() {
         commit = "0".repeat(40),
     );
     let table: Table = text.parse().unwrap();
-    let keys: Vec<&String> = table["skill"][0].as_table().unwrap().keys().collect();
-    let described: Vec<&String> = schema["$defs"]["Entry"]["properties"].as_object().unwrap().keys().collect();
+    let keys: BTreeSet<&String> = table["skill"][0].as_table().unwrap().keys().collect();
+    let described: BTreeSet<&String> = schema["$defs"]["Entry"]["properties"].as_object().unwrap().keys().collect();
     assert_eq!(keys, described);
     let lock = LockFile::parse(&text, Path::new("skillhub.lock")).unwrap();
     let unread: Vec<_> = lock.skills().map(|skill| &skill.raw).collect();
