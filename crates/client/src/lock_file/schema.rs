@@ -83,8 +83,8 @@ fn lock_schema_has_every_key() {
     testkit::assert_published_value("lock", &schema);
     let digest = format!("sha256:{}", "0".repeat(64));
     let text = format!(
-        "format = 1\n[[skill]]\nname = \"acme/pdf\"\nas = \"pdf-acme\"\nrequested = \"^1\"\nversion = \"1.2.3\"\n\
-         kind = \"registry\"\nsource = \"/r\"\nlocal = true\ncommit = \"{commit}\"\nsigner = \"SHA256:x\"\n\
+        "format = 1\n[[skill]]\nname = \"pdf\"\nas = \"pdf-acme\"\nrequested = \"^1\"\nversion = \"1.2.3\"\n\
+         kind = \"git\"\nsource = \"https://e.org/r\"\nlocal = true\ncommit = \"{commit}\"\nsigner = \"SHA256:x\"\n\
          archive = \"{digest}\"\ndigest = \"{digest}\"\ncontent = \"{digest}\"\nagents = [\"codex\"]\n\
          ruleset = \"r\"\nrequires = [\"a/b@^2\"]\ndependency = true\ncapabilities = [\"network a.example\"]\n\
          waivers = [{{ rule = \"r\", path = \"p\", by = \"person:a\", until = \"u\", reason = \"w\" }}]\n",
