@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("web", &["skill", "scan", "registry-index", "ops"]),
     ("server", &["skill", "scan", "library", "registry-index", "client", "web"]),
+    ("cluster", &["skill", "scan", "registry-index", "client", "web", "server"]),
     ("gateway", &["skill", "scan", "library", "skill-manage", "agent", "compose", "evolve", "ops", "web"]),
     (
         "mcp",
@@ -73,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ops",
             "web",
             "server",
+            "cluster",
             "gateway",
             "mcp",
         ],
@@ -85,10 +87,12 @@ const FOR_TESTS: &str = "testkit";
 /// Crates that determine how a package is built or what it can reach, with the packages that may use them. A name
 /// includes its family: `tokio` also means `tokio-util`.
 const CONFINED: &[(&str, &[&str])] = &[
-    ("git2", &["library", "registry-index", "client"]),
+    ("git2", &["library", "registry-index", "client", "cluster"]),
     ("cap-std", &["library", "registry-index", "client", "agent", "compose"]),
     ("cap-fs-ext", &["library", "registry-index", "client", "compose"]),
-    ("tokio", &["web", "server", "gateway", "mcp"]),
+    ("tokio", &["web", "server", "cluster", "gateway", "mcp"]),
+    ("deadpool-postgres", &["cluster"]),
+    ("object_store", &["cluster"]),
     ("axum", &["web", "server", "gateway", "mcp"]),
     ("rusqlite", &["server"]),
     ("utoipa", &["web", "server"]),

@@ -1,0 +1,2 @@
+//! The server's stores for several replicas: PostgreSQL is the source of truth, an object store holds the archives,
+//! and git is a deterministic projection of both.
