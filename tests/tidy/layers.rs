@@ -12,6 +12,7 @@ const PREFIX: &str = "skillhub-";
 const LAYERS: &[(&str, &[&str])] = &[
     (FOR_TESTS, &[]),
     ("process", &[]),
+    ("json-schema", &[]),
     ("skill", &[]),
     ("flow", &["skill"]),
     ("scan", &["skill", "flow"]),
@@ -19,9 +20,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("registry-index", &["skill", "scan"]),
     ("skill-manage", &["skill", "scan", "library"]),
     ("agent", &["skill", "scan", "library"]),
-    ("compose", &["process", "skill", "scan", "library", "agent"]),
+    ("compose", &["process", "json-schema", "skill", "scan", "library", "agent"]),
     ("client", &["process", "skill", "scan", "library", "registry-index"]),
-    ("evolve", &["skill", "scan", "library", "skill-manage"]),
+    ("evolve", &["json-schema", "skill", "scan", "library", "skill-manage"]),
     (
         "ops",
         &[
@@ -45,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "mcp",
         &[
             "process",
+            "json-schema",
             "skill",
             "scan",
             "library",
@@ -104,6 +106,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("indicatif", &["skillhub"]),
     ("yaml_serde", &["skill"]),
     ("pubgrub", &["client"]),
+    ("jsonschema", &["json-schema"]),
     ("ring", &["registry-index"]),
     ("ssh-key", &["registry-index"]),
 ];

@@ -11,6 +11,7 @@ use std::{
 };
 
 use agent::PermissionDecision;
+use json_schema::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -73,7 +74,7 @@ struct Shared<'e, 'a> {
     executor: &'e Executor<'a>,
     specs: HashMap<String, ToolSpec>,
     composed: HashMap<&'e str, &'e ComposedTool>,
-    checks: RefCell<HashMap<String, std::rc::Rc<jsonschema::Validator>>>,
+    checks: RefCell<HashMap<String, std::rc::Rc<Schema>>>,
     /// Approval levels of composed tools by name, computed on demand.
     levels: RefCell<HashMap<String, Approval>>,
     budget: Cell<usize>,

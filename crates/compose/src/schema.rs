@@ -1,10 +1,9 @@
-//! JSON Schema 2020-12 for skills, restricted so that validation takes bounded time ([`validator`]).
+//! JSON Schema 2020-12 for skills, restricted so that validation takes bounded time ([`check`]).
 //!
 //! Nothing is fetched: a `$ref` must point into the same schema. Recursive schemas are refused, and a referenced
-//! schema counts each time it is reached, so that no value makes the validation by a small schema slow. Patterns use
-//! an engine without backtracking.
+//! schema counts each time it is reached, so that no value makes the validation by a small schema slow.
 
-use jsonschema::{PatternOptions, Validator};
+use json_schema::{Fault, Schema, meta_faults};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -21,10 +20,8 @@ const PLACES: usize = 4_000;
 const DEPTH: usize = 48;
 /// Marker value of the counter: the excess was already reported.
 const TOLD: usize = usize::MAX / 2;
-/// Size limit of a compiled pattern, in bytes.
-const PATTERN_BYTES: usize = 256 * 1024;
 /// Maximum number of reported faults of one value.
-const FAULTS: usize = 10;
+pub(crate) const FAULTS: usize = 10;
 
 /// Keywords of the dialect by the type of their value: one schema, a list of schemas, a map of schemas, or other
 /// values.
@@ -85,44 +82,6 @@ const PLAIN: [&str; 37] = [
 /// Keyword outside of the table above, so that the table stays in step with the dialect's meta-schema.
 const WRITE_ONLY: &str = "writeOnly";
 
-/// Compiles a schema to a validator.
-///
-/// # Errors
-/// The schema is invalid. Returns the pointer into it and a message.
-pub fn validator(schema: &Value) -> Result<Validator, (String, String)> {
-    jsonschema::options()
-        .with_draft(jsonschema::Draft::Draft202012)
-        .with_retriever(Nothing)
-        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
-        .should_validate_formats(true)
-        .build(schema)
-        .map_err(|error| (error.instance_path().to_string(), shortened(&error.to_string())))
-}
-
-/// Retriever that refuses to fetch anything.
-struct Nothing;
-
-impl jsonschema::Retrieve for Nothing {
-    fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("{uri} is outside the schema, and references are not fetched").into())
-    }
-}
-
-/// Returns the first few faults of a value, each with a pointer and a message.
-#[must_use]
-pub fn faults(validator: &Validator, value: &Value) -> Vec<(String, String)> {
-    let faults = validator.iter_errors(value).take(FAULTS);
-    faults.map(|fault| (fault.instance_path().to_string(), shortened(&fault.to_string()))).collect()
-}
-
-fn shortened(message: &str) -> String {
-    let mut shown: String = message.chars().take(300).collect();
-    if shown.len() < message.len() {
-        shown.push('…');
-    }
-    shown
-}
-
 /// Checks a schema that a skill declares and reports its problems. `of` names it. Returns whether it is valid.
 pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<'_>) -> bool {
     if problems.is_full() {
@@ -134,12 +93,7 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
     if checking.problems.count() > before {
         return false;
     }
-    let meta: Vec<(String, String)> = jsonschema::draft202012::meta::validator()
-        .iter_errors(schema)
-        .take(FAULTS)
-        .map(|fault| (fault.instance_path().to_string(), shortened(&fault.to_string())))
-        .collect();
-    for (pointer, message) in meta {
+    for Fault { pointer, message } in meta_faults(schema, FAULTS) {
         problems.value(
             &format!("{at}{pointer}"),
             "invalid_schema",
@@ -148,7 +102,7 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
         );
     }
     if problems.count() == before
-        && let Err((pointer, message)) = validator(schema)
+        && let Err(Fault { pointer, message }) = Schema::of_2020_12(schema)
     {
         let message = format!("the schema of {of} is invalid: {message}");
         problems.value(&format!("{at}{pointer}"), "invalid_schema", message, "");
@@ -241,7 +195,8 @@ impl<'a> Checking<'a, '_, '_> {
                     self.problems.key(&at, "unsupported_keyword", format!("`{key}` is not supported"), hint);
                 }
                 key if !is_known(key) && value.is_null() => {
-                    let message = format!("`{}` is not a JSON Schema keyword and has no value", shortened(key));
+                    let message =
+                        format!("`{}` is not a JSON Schema keyword and has no value", crate::names::shortened(key));
                     let hint = "put the text in quotes, since a comma between braces ends it";
                     self.problems.key(&at, "unknown_keyword", message, hint);
                 }
@@ -335,7 +290,7 @@ fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>)
     for (name, property) in properties {
         let at = join(&join(at, "properties"), name);
         if let Some(default) = property.get("default")
-            && let Some((_, message)) = judge(root, property, default).into_iter().next()
+            && let Some(Fault { message, .. }) = judge(root, property, default).into_iter().next()
         {
             problems.value(
                 &join(&at, "default"),
@@ -349,7 +304,7 @@ fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>)
 }
 
 /// Validates a value by a part of a schema, whose references point into `root`. Returns the faults.
-pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, String)> {
+pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<Fault> {
     let mut whole = part.clone();
     // Definitions are only copied if the part has references, since they may be large.
     if let (Value::Object(whole), Value::Object(root)) = (&mut whole, root)
@@ -361,7 +316,7 @@ pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, S
             }
         }
     }
-    validator(&whole).map_or_else(|_| Vec::new(), |validator| faults(&validator, value))
+    Schema::of_2020_12(&whole).map_or_else(|_| Vec::new(), |schema| schema.faults(value, FAULTS))
 }
 
 /// Fills missing fields of an object with the schema's defaults, recursively.

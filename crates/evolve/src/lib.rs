@@ -49,7 +49,6 @@ pub mod optimise;
 mod policy;
 mod record;
 pub mod runs;
-mod schema;
 mod stats;
 mod trend;
 mod when;

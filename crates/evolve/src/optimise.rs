@@ -7,6 +7,7 @@
 //!
 //! [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`] describe the documents.
 
+use json_schema::Schema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use skill::{
@@ -16,10 +17,7 @@ use skill::{
 use skill_manage::{ChangeRequest, RequestError};
 use thiserror::Error;
 
-use crate::{
-    evals::{Case, EvalSet, is_eval, is_held_out, without_evals},
-    schema,
-};
+use crate::evals::{Case, EvalSet, is_eval, is_held_out, without_evals};
 
 /// JSON Schema of the optimiser's input.
 pub const REQUEST_SCHEMA: &str = include_str!("../../../docs/schemas/optimiser-request.json");
@@ -185,8 +183,8 @@ pub fn read_answer(
 ) -> Result<Improvement, AnswerError> {
     let document: Value = serde_json::from_slice(answer).map_err(|error| AnswerError::NoJson(error.to_string()))?;
     let form = serde_json::from_str(ANSWER_SCHEMA).map_err(|error| AnswerError::Form(error.to_string()))?;
-    let validator = schema::compile(&form).map_err(AnswerError::Form)?;
-    let faults = schema::faults(&validator, &document);
+    let form = Schema::of_any_dialect(&form).map_err(|fault| AnswerError::Form(fault.to_string()))?;
+    let faults: Vec<_> = form.faults(&document, 5).iter().map(ToString::to_string).collect();
     if !faults.is_empty() {
         return Err(AnswerError::Form(sanitise(&faults.join("; "), 500)));
     }
@@ -293,17 +291,17 @@ mod tests {
             held_out_percent: 25,
         };
         let document = request.document(|_| "AP8=".to_owned());
-        let schema = schema::compile(&serde_json::from_str(REQUEST_SCHEMA).unwrap()).unwrap();
-        assert_eq!(schema::faults(&schema, &document), Vec::<String>::new());
+        let schema = Schema::of_any_dialect(&serde_json::from_str(REQUEST_SCHEMA).unwrap()).unwrap();
+        assert_eq!(schema.faults(&document, 5), []);
         assert_eq!((&document["outcomes"]["rate"], &document["outcomes"]["runs"]), (&json!(1.0), &json!(3)));
         for bad in [json!({}), json!({"runs": 3}), json!([])] {
             let mut other = document.clone();
             other["outcomes"] = bad;
-            assert_ne!(schema::faults(&schema, &other), Vec::<String>::new());
+            assert_ne!(schema.faults(&other, 5), []);
         }
         let mut other = document.clone();
         other["outcomes"] = Value::Null;
-        assert_eq!(schema::faults(&schema, &other), Vec::<String>::new());
+        assert_eq!(schema.faults(&other, 5), []);
         let text = document.to_string();
         for n in 1..=40 {
             let is_shown = !is_held_out(&n.to_string(), 25);

@@ -8,6 +8,7 @@ use std::{
 };
 
 use agent::PermissionDecision;
+use json_schema::{Fault, Schema};
 use serde_json::{Map, Value};
 
 use super::{Shared, empty_trace};
@@ -395,21 +396,17 @@ impl Shared<'_, '_> {
         let check = match known {
             Some(check) => check,
             None => {
-                let made = schema::validator(schema).map(Rc::new);
-                let made = made.map_err(|(_, why)| {
-                    lasting("invalid_schema", format!("the {of} schema of `{tool}` is invalid: {why}"))
+                let made = Schema::of_2020_12(schema).map(Rc::new).map_err(|Fault { message, .. }| {
+                    lasting("invalid_schema", format!("the {of} schema of `{tool}` is invalid: {message}"))
                 })?;
                 self.checks.borrow_mut().insert(key, Rc::clone(&made));
                 made
             }
         };
-        if check.is_valid(value) {
+        let faults: Vec<_> = check.faults(value, schema::FAULTS).iter().map(ToString::to_string).collect();
+        if faults.is_empty() {
             return Ok(());
         }
-        let faults: Vec<String> = schema::faults(&check, value)
-            .into_iter()
-            .map(|(at, message)| if at.is_empty() { message } else { format!("{at}: {message}") })
-            .collect();
         let code = if of == "input" { "invalid_input" } else { "invalid_output" };
         Err(lasting(code, format!("the {of} of `{tool}` does not match its schema: {}", faults.join("; "))))
     }

@@ -1,5 +1,6 @@
 //! [`read()`]: parses the cases of a skill, and reports every problem with its line.
 
+use json_schema::Schema;
 use serde_json::{Map, Value};
 use skill::{Bundle, Problem, Severity, SkillPath};
 
@@ -362,7 +363,8 @@ impl Reader<'_> {
             }
             "json_schema" => {
                 let schema = map.get("schema").cloned().ok_or("`json_schema` needs `schema`")?;
-                crate::schema::compile(&schema)?;
+                let invalid = |fault| format!("this is not a valid JSON Schema: {fault}");
+                Schema::of_any_dialect(&schema).map_err(invalid)?;
                 Check::JsonSchema { target, schema }
             }
             "script" => {

@@ -81,7 +81,7 @@ fn level(server: &RemoteServer, tool: &Tool) -> Approval {
 fn schema(schema: &JsonObject) -> Option<Value> {
     let bytes = serde_json::to_vec(schema).ok()?.len();
     let schema = (bytes <= SCHEMA_BYTES).then(|| Value::Object(schema.clone()))?;
-    (compose::schema::is_bounded(&schema) && compose::schema::validator(&schema).is_ok()).then_some(schema)
+    (compose::schema::is_bounded(&schema) && json_schema::Schema::of_2020_12(&schema).is_ok()).then_some(schema)
 }
 
 /// Returns whether a step can refer to a tool by this name.
