@@ -120,13 +120,15 @@ def make(skillhub: str, place: pathlib.Path, releases=lambda at: 2 + at % 2) -> 
 
 
 class Server:
-    def __init__(self, skillhub: str, data: pathlib.Path) -> None:
+    def __init__(self, skillhub: str, place: pathlib.Path) -> None:
+        """Serves a data folder, or what a configuration file names."""
         environment = built.variables(WORK)
-        token = subprocess.run([skillhub, "serve", "admin-token", "--data", str(data)], env=environment, check=True,
+        where = ["--config" if place.suffix == ".toml" else "--data", str(place)]
+        token = subprocess.run([skillhub, "serve", "admin-token", *where], env=environment, check=True,
                                capture_output=True, text=True)
         self.token = token.stdout.strip()
         began = time.perf_counter()
-        command = [skillhub, "serve", "--data", str(data), "--addr", "127.0.0.1:0", "--rate", "0", "--json"]
+        command = [skillhub, "serve", *where, "--addr", "127.0.0.1:0", "--rate", "0", "--json"]
         self.child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         # Also where a run ends early.
         atexit.register(self.child.terminate)
@@ -254,29 +256,32 @@ def quoted(word: str) -> str:
 
 
 def publish(skillhub: str) -> None:
-    """Releases of skills of 6 KB with three files, each of a skill of its own."""
-    text = "Read the table that is named first, then write each row with its heading.\n\n"
     for clients in (1, 8):
         server = Server(skillhub, fresh(f"publish-{clients}"))
-        count = 400 // clients
-        packed = [[archive({**skill(f"made-{at}-{number}", "Reads tables. Use in benchmarks.", text * 50),
-                            "references/columns.md": (text * 20).encode(), "scripts/count.py": b"print(1)\n" * 40})
-                   for number in range(count)] for at in range(clients)]
-
-        def one(at: int) -> None:
-            client = http.client.HTTPConnection("127.0.0.1", server.port)
-            for number in range(count):
-                server.put(client, f"owner{at}/made-{at}-{number}", "1.0.0", packed[at][number])
-
-        threads = [threading.Thread(target=one, args=(at,)) for at in range(clients)]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        took = time.perf_counter() - began
-        print(f"{clients} {'client publishes' if clients == 1 else 'clients publish'} {clients * count / took:.0f} releases a second; {server.memory()}")
+        publish_by(server, clients, 400 // clients)
         server.end()
+
+
+def publish_by(server: Server, clients: int, count: int) -> None:
+    """Publishes releases of skills of 6 KB with three files, each of a skill of its own."""
+    text = "Read the table that is named first, then write each row with its heading.\n\n"
+    packed = [[archive({**skill(f"made-{clients}-{at}-{number}", "Reads tables. Use in benchmarks.", text * 50),
+                        "references/columns.md": (text * 20).encode(), "scripts/count.py": b"print(1)\n" * 40})
+               for number in range(count)] for at in range(clients)]
+
+    def one(at: int) -> None:
+        client = http.client.HTTPConnection("127.0.0.1", server.port)
+        for number in range(count):
+            server.put(client, f"owner{at}/made-{clients}-{at}-{number}", "1.0.0", packed[at][number])
+
+    threads = [threading.Thread(target=one, args=(at,)) for at in range(clients)]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took = time.perf_counter() - began
+    print(f"{clients} {'client publishes' if clients == 1 else 'clients publish'} {clients * count / took:.0f} releases a second; {server.memory()}")
 
 
 NGINX = """worker_processes 2; pid {place}/nginx.pid; error_log {place}/error.log; daemon off; {user}

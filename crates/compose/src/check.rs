@@ -230,7 +230,7 @@ impl Fit<'_, '_> {
         }
         let constant = given.constant().filter(|_| !matches!(given, Filling::Fields(_)) || is_composed(schema));
         if let Some(constant) = constant {
-            for Fault { pointer, message } in judge(self.root, schema, &constant) {
+            for Fault { pointer, message, .. } in judge(self.root, schema, &constant) {
                 problems.value(
                     &format!("{at}{pointer}"),
                     "type_clash",

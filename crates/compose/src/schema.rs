@@ -93,7 +93,7 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
     if checking.problems.count() > before {
         return false;
     }
-    for Fault { pointer, message } in meta_faults(schema, FAULTS) {
+    for Fault { pointer, message, .. } in meta_faults(schema, FAULTS) {
         problems.value(
             &format!("{at}{pointer}"),
             "invalid_schema",
@@ -102,7 +102,7 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
         );
     }
     if problems.count() == before
-        && let Err(Fault { pointer, message }) = Schema::of_2020_12(schema)
+        && let Err(Fault { pointer, message, .. }) = Schema::of_2020_12(schema)
     {
         let message = format!("the schema of {of} is invalid: {message}");
         problems.value(&format!("{at}{pointer}"), "invalid_schema", message, "");

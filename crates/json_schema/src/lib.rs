@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
 /// Size limit of a compiled pattern of [`Schema::of_2020_12`], in bytes.
@@ -25,6 +25,25 @@ pub struct Fault {
     pub pointer: String,
     /// Description of the violation, at most 300 characters.
     pub message: String,
+    /// Kind of the violation, for messages of one's own.
+    pub violation: Violation,
+}
+
+/// Kind of a violation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Violation {
+    /// Keys that the schema does not permit.
+    UnknownKeys(Vec<String>),
+    /// A required key that is missing.
+    MissingKey(String),
+    /// A number below this minimum.
+    TooSmall(Value),
+    /// A number above this maximum.
+    TooLarge(Value),
+    /// A value of another type.
+    WrongType,
+    /// A violation of another keyword, named here.
+    Other(String),
 }
 
 impl fmt::Display for Fault {
@@ -75,7 +94,22 @@ impl Fault {
         if message.len() < whole.len() {
             message.push('…');
         }
-        Self { pointer: error.instance_path().to_string(), message }
+        Self { pointer: error.instance_path().to_string(), message, violation: Violation::of(error.kind()) }
+    }
+}
+
+impl Violation {
+    fn of(kind: &ValidationErrorKind) -> Self {
+        match kind {
+            ValidationErrorKind::AdditionalProperties { unexpected } => Self::UnknownKeys(unexpected.clone()),
+            ValidationErrorKind::Required { property } => {
+                Self::MissingKey(property.as_str().unwrap_or_default().to_owned())
+            }
+            ValidationErrorKind::Minimum { limit } => Self::TooSmall(limit.clone()),
+            ValidationErrorKind::Maximum { limit } => Self::TooLarge(limit.clone()),
+            ValidationErrorKind::Type { .. } => Self::WrongType,
+            other => Self::Other(other.keyword().to_owned()),
+        }
     }
 }
 
@@ -109,7 +143,8 @@ mod tests {
         }
         let inner = json!({"$defs": {"a": {"type": "string"}}, "items": {"$ref": "#/$defs/a"}});
         let faults = Schema::of_any_dialect(&inner).unwrap().faults(&json!(["a", 1]), 5);
-        assert_eq!(faults.iter().map(|fault| fault.pointer.as_str()).collect::<Vec<_>>(), ["/1"]);
+        let found: Vec<_> = faults.iter().map(|fault| (fault.pointer.as_str(), &fault.violation)).collect();
+        assert_eq!(found, [("/1", &Violation::WrongType)]);
     }
 
     #[test]
