@@ -144,7 +144,7 @@ pub use discovery::{OfferedSkill, Pick, PickError};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use git::ProgramError;
 pub use git_source::GitError;
-pub use http::{HttpError, check_token_may_go};
+pub use http::{HttpError, agent_within, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
     Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Prefetch,

@@ -1,2 +1,6 @@
 //! The server's stores for several replicas: PostgreSQL is the source of truth, an object store holds the archives,
 //! and git is a deterministic projection of both.
+
+mod objects;
+
+pub use objects::{ObjectLimits, ObjectSettings, Objects, OpenObjectsError};

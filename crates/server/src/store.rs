@@ -3,6 +3,7 @@
 //! The traits are synchronous: requests run on threads that may block. [`embedded`] implements them with a git
 //! repository and a SQLite file in one folder; `contract` has the tests that every backend must pass.
 
+pub mod archive_cache;
 pub mod catalogue;
 pub mod embedded;
 pub mod records;
@@ -12,7 +13,7 @@ mod contract;
 
 use std::{collections::BTreeMap, net::IpAddr, time::Instant};
 
-use axum::body::Bytes;
+pub use axum::body::Bytes;
 use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Deprecation, Entry, KeyChange, OwnerFile, PublicKey, SignerError};
 use skill::{Digest, Owner, QualifiedName, SkillName};
@@ -25,7 +26,7 @@ use crate::{
 pub use catalogue::Catalogue;
 pub use records::{
     AccountError, AuditLine, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
-    StaticFile, StoreError, Token, TooMany, WithheldReason,
+    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason,
 };
 
 /// The stores of one index.

@@ -17,6 +17,12 @@ pub const LABEL_CHARS: usize = 100;
 #[error(transparent)]
 pub struct StoreError(pub Box<dyn std::error::Error + Send + Sync>);
 
+/// Failure of a backend that does not answer at present, although it may hold what was asked for. Clients are told to
+/// repeat the request. It is the error inside a [`StoreError`].
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Unavailable(pub String);
+
 /// Metadata of a token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Token {
