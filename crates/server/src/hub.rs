@@ -112,7 +112,20 @@ impl Hub {
     /// # Errors
     /// [`ApiError`] with 401 or 403, or with 422 for a reserved name.
     pub fn check_namespace(&self, caller: &Caller, owner: &Owner, maintains: bool) -> Result<(), ApiError> {
-        let NamespaceState { is_taken, role } = self.stores.releases.namespace(owner, caller.account())?;
+        self.check_state(caller, owner, maintains, self.stores.releases.namespace(owner, caller.account())?)
+    }
+
+    /// Refuses a caller as [`Hub::check_namespace`] does, by a state of the namespace that was read already.
+    ///
+    /// # Errors
+    /// As [`Hub::check_namespace`].
+    pub fn check_state(
+        &self,
+        caller: &Caller,
+        owner: &Owner,
+        maintains: bool,
+        NamespaceState { is_taken, role }: NamespaceState,
+    ) -> Result<(), ApiError> {
         let at = Namespace { owner, is_taken, role };
         self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
         if !is_taken && route_names::is_reserved(owner) {

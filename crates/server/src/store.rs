@@ -147,8 +147,9 @@ pub trait Releases: Send + Sync {
     /// The store cannot be read.
     fn namespace(&self, owner: &Owner, account: Option<&Owner>) -> Result<NamespaceState, ApiError>;
 
-    /// Publishes a release if `may` still permits it under the lock on its namespace. The account that opens a
-    /// namespace becomes its maintainer. A release with the content of one under quarantine is put on hold.
+    /// Publishes a release if `may` still permits it by the state of its namespace for the account, read under the lock
+    /// on the namespace. The account that opens a namespace becomes its maintainer. A release with the content of one
+    /// under quarantine is put on hold.
     ///
     /// # Errors
     /// The error of `may`, or [`ApiError`] for a release that is refused; nothing has changed then.
@@ -156,7 +157,7 @@ pub trait Releases: Send + Sync {
         &self,
         release: &ClearedRelease<'_>,
         account: &Owner,
-        may: &dyn Fn() -> Result<(), ApiError>,
+        may: &dyn Fn(NamespaceState) -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError>;
 
     /// Sets a flag of a release and returns its updated line.

@@ -78,7 +78,7 @@ fn draft(text: &str, body: &str) -> Draft {
 fn publish(stores: &Stores, text: &str, body: &str) -> Result<Appended, ApiError> {
     let Draft { release, cleared, packed } = draft(text, body);
     let new = ClearedRelease::new(&release, &cleared, &packed).unwrap();
-    stores.releases.publish(&new, &account(stores, &release.stamp.by), &|| Ok(()))
+    stores.releases.publish(&new, &account(stores, &release.stamp.by), &|_| Ok(()))
 }
 
 /// An account that is there.
@@ -176,7 +176,7 @@ fn refused_release_changes_nothing() {
         let Draft { release, cleared, packed } = draft("ann/notes@1.0.0", "one");
         let new = ClearedRelease::new(&release, &cleared, &packed).unwrap();
         let head = stores.releases.head().unwrap();
-        let refused = stores.releases.publish(&new, &account(&stores, "ann"), &|| Err(ApiError::bad_request("no")));
+        let refused = stores.releases.publish(&new, &account(&stores, "ann"), &|_| Err(ApiError::bad_request("no")));
         assert_eq!(refused.unwrap_err().message, "no");
         let free = NamespaceState { is_taken: false, role: None };
         assert_eq!(stores.releases.namespace(&owner("ann"), Some(&owner("ann"))).unwrap(), free);

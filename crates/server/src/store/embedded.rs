@@ -192,11 +192,12 @@ impl Releases for IndexReleases {
         &self,
         release: &ClearedRelease<'_>,
         account: &Owner,
-        may: &dyn Fn() -> Result<(), ApiError>,
+        may: &dyn Fn(NamespaceState) -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError> {
         let appended = self.change(|index| {
             // Another account may have opened the namespace meanwhile, so permission is checked again under the lock.
-            may()?;
+            let owner = &release.entry().name.owner;
+            may(self.namespace(owner, Some(account))?)?;
             let appended = self.append_as(index, release, account)?;
             if matches!(appended, Appended::Published(_)) {
                 let held = hold_copy(&self.quarantines, index, appended.entry(), &release.release().stamp);
