@@ -29,6 +29,12 @@ impl Background {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
     }
 
+    /// Returns the handle of the runtime.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
     /// Waits for a future on the calling thread. On a worker of another runtime, its other tasks move elsewhere first;
     /// a runtime with a single thread cannot do that.
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {

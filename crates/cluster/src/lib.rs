@@ -9,5 +9,7 @@ pub mod database;
 pub mod events;
 mod objects;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 
 pub use objects::{ObjectLimits, ObjectSettings, Objects, OpenObjectsError};

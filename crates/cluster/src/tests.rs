@@ -1,0 +1,3 @@
+//! Tests of several modules over real engines.
+
+pub mod postgres;
