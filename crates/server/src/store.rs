@@ -5,13 +5,21 @@
 
 pub mod archive_cache;
 pub mod catalogue;
+mod counted;
 pub mod embedded;
+pub mod pending_downloads;
+pub mod rate;
 pub mod records;
+pub mod secrets;
 
 #[cfg(test)]
 mod contract;
 
-use std::{collections::BTreeMap, net::IpAddr, time::Instant};
+use std::{
+    collections::BTreeMap,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 pub use axum::body::Bytes;
 use jiff::Timestamp;
@@ -441,14 +449,29 @@ pub trait RateLimiter: Send + Sync {
     fn admit(&self, kind: Limited, client: IpAddr, now: Instant) -> Result<(), TooMany>;
 }
 
+/// How long uploaded files wait for their release.
+pub const UPLOAD_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// Most bytes of files that wait for one account: two skills of the largest size.
+pub const UPLOAD_ACCOUNT_BYTES: usize = 32 << 20;
+
+/// Most bytes of files that wait for all accounts together.
+pub const UPLOAD_BYTES: usize = 128 << 20;
+
 /// Files uploaded one by one, until the release that they belong to is published.
 pub trait UploadStore: Send + Sync {
-    /// Stores a file for an account and returns its digest. Beyond the limit, the oldest files are dropped.
-    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest;
+    /// Stores a file for an account and returns its digest. Beyond the limits, the oldest files are dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Result<Digest, StoreError>;
 
     /// Returns a file that this account uploaded.
-    fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes>;
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    fn get(&self, account: &Owner, digest: &Digest) -> Result<Option<Bytes>, StoreError>;
 
-    /// Drops files of an account.
+    /// Drops files of an account. Those that cannot be dropped now expire later.
     fn evict(&self, account: &Owner, digests: &[Digest]);
 }

@@ -358,12 +358,12 @@ fn what_people_do_is_kept() {
 fn uploads_are_their_senders() {
     over_each(|open| {
         let stores = open();
-        let digest = stores.uploads.put(&owner("ann"), Bytes::from_static(b"one"), Instant::now());
+        let digest = stores.uploads.put(&owner("ann"), Bytes::from_static(b"one"), Instant::now()).unwrap();
         assert_eq!(digest, Digest::of_bytes(b"one"));
-        assert_eq!(stores.uploads.get(&owner("ann"), &digest).as_deref(), Some(&b"one"[..]));
-        assert_eq!(stores.uploads.get(&owner("bob"), &digest), None);
+        assert_eq!(stores.uploads.get(&owner("ann"), &digest).unwrap().as_deref(), Some(&b"one"[..]));
+        assert_eq!(stores.uploads.get(&owner("bob"), &digest).unwrap(), None);
         stores.uploads.evict(&owner("ann"), &[digest]);
-        assert_eq!(stores.uploads.get(&owner("ann"), &digest), None);
+        assert_eq!(stores.uploads.get(&owner("ann"), &digest).unwrap(), None);
     });
 }
 

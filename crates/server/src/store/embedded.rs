@@ -8,13 +8,11 @@ pub(crate) mod activity;
 pub(crate) mod audit;
 pub(crate) mod blobs;
 pub(crate) mod catalogue;
-pub(crate) mod counted;
 pub mod database;
 pub(crate) mod decisions;
 pub(crate) mod index_pool;
 pub(crate) mod openings;
 pub(crate) mod quarantines;
-pub(crate) mod rate;
 pub(crate) mod sessions;
 pub(crate) mod static_files;
 pub(crate) mod uploads;
@@ -42,10 +40,9 @@ use accounts::SqliteAccounts;
 use activity::SqliteActivity;
 use blobs::IndexBlobs;
 use catalogue::{ShownSkill, SqliteCatalogue};
-use database::{Database, DatabaseError, to_the_second};
+use database::{Database, DatabaseError};
 use index_pool::IndexPool;
 use quarantines::SqliteQuarantines;
-use rate::Rates;
 use sessions::SqliteSessions;
 use static_files::StaticFiles;
 use uploads::Uploads;
@@ -53,6 +50,7 @@ use uploads::Uploads;
 pub use self::decisions::{HoldError, hold_copy};
 use super::{
     Blobs, Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, StoreError, Stores, WithheldReason,
+    rate::Rates, records::to_the_second,
 };
 use crate::error::ApiError;
 

@@ -12,6 +12,12 @@ use crate::access::{Role, Scope};
 /// Longest label of a token, in characters.
 pub const LABEL_CHARS: usize = 100;
 
+/// Formats a time as it is stored: UTC, to the second.
+#[must_use]
+pub fn to_the_second(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
+}
+
 /// Failure of a backend. Its message is for the operator, not for clients.
 #[derive(Debug, Error)]
 #[error(transparent)]

@@ -16,9 +16,10 @@ use crate::{
     store::{
         Flag, HeldCopy, Quarantined, Releases, WithheldReason,
         embedded::{
-            database::{DatabaseError, to_the_second},
+            database::DatabaseError,
             quarantines::{SqliteQuarantines, hold_reason},
         },
+        records::to_the_second,
     },
 };
 

@@ -18,8 +18,9 @@ use crate::store::{
     HeldCopy, Quarantined, WithheldReason,
     embedded::{
         audit::note,
-        database::{Database, DatabaseError, to_the_second},
+        database::{Database, DatabaseError},
     },
+    records::to_the_second,
 };
 
 /// SqliteQuarantines and copies in a database.

@@ -9,7 +9,7 @@ use std::{
 
 use web::ServerLimits;
 
-use crate::store::{Limited, RateLimiter, TooMany};
+use super::{Limited, RateLimiter, TooMany};
 
 /// Audited failures to sign in per client and minute. Further ones are refused but not audited.
 const AUDITED_FAILURES: u32 = 10;
