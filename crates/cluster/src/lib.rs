@@ -4,12 +4,28 @@
 //! - [`database`] has the connections, and [`schema`] its tables.
 //! - The stores are synchronous, as the server's traits are; [`background`] lets them wait for the network.
 
+pub mod activity;
+mod audit;
 pub mod background;
+mod blobs;
 pub mod database;
 pub mod events;
 mod objects;
+mod people;
+mod rates;
 pub mod schema;
+mod search;
+mod sessions;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
+pub use activity::PgActivity;
+pub use audit::note;
+pub use blobs::StoredBlobs;
 pub use objects::{ObjectLimits, ObjectSettings, Objects, OpenObjectsError};
+pub use people::PgPeople;
+pub use rates::PgRates;
+pub use search::{PgCatalogue, SearchWords};
+pub use sessions::PgSessions;
+pub use uploads::PgUploads;

@@ -5,6 +5,7 @@ mod http;
 use std::{
     hash::{BuildHasher, RandomState},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,12 +18,10 @@ use object_store::{
 use server::store::{Bytes, StoreError, Unavailable};
 use skill::{Digest, Limits};
 use thiserror::Error;
-use tokio::{
-    runtime::Handle,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use self::http::UreqConnector;
+use crate::background::Background;
 
 /// Attempts at an operation before it fails.
 const TRIES: u32 = 3;
@@ -118,17 +117,17 @@ impl AttemptError {
 pub struct Objects {
     store: Box<dyn ObjectStore>,
     prefix: String,
-    runtime: Handle,
+    background: Arc<Background>,
     limits: ObjectLimits,
     jitter: RandomState,
 }
 
 impl Objects {
-    /// Opens the store. Its operations run on `runtime`; they block, and must not be called from one of its tasks.
+    /// Opens the store.
     ///
     /// # Errors
-    /// [`OpenObjectsError`]; the store itself is not contacted.
-    pub fn open(settings: &ObjectSettings, runtime: Handle) -> Result<Self, OpenObjectsError> {
+    /// [`OpenObjectsError`]; a bucket is not contacted.
+    pub fn open(settings: &ObjectSettings, background: Arc<Background>) -> Result<Self, OpenObjectsError> {
         let location = settings.location.as_str();
         if location.len() > LOCATION_BYTES {
             return Err(OpenObjectsError::Location);
@@ -140,7 +139,7 @@ impl Objects {
             }
             None => (Box::new(open_folder(location)?), String::new()),
         };
-        Ok(Self { store, prefix, runtime, limits: settings.limits.clone(), jitter: RandomState::new() })
+        Ok(Self { store, prefix, background, limits: settings.limits.clone(), jitter: RandomState::new() })
     }
 
     /// Stores an archive. When this returns, the archive is durable.
@@ -224,7 +223,7 @@ impl Objects {
             }
         };
         // The timer needs the runtime, so it is made on it.
-        let ended = self.runtime.block_on(async { timeout(self.limits.total_time, all).await });
+        let ended = self.background.wait(async { timeout(self.limits.total_time, all).await });
         let reason = match ended {
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => error.to_string(),

@@ -42,7 +42,8 @@ impl TestDatabase {
         let name = format!("test_{}", CREATED.fetch_add(1, Ordering::Relaxed));
         let address = |name: &str| format!("host={} user=skillhub dbname={name}", SERVER.folder);
         let database = Database::open(&address("postgres"), None, background()).unwrap();
-        let created = database.read(async |client| Ok(client.batch_execute(&format!("create database {name}")).await?));
+        let created =
+            database.read(async |client| Ok(client.batch_execute(&format!("create database {name}")).await?));
         created.unwrap();
         Self { address: address(&name) }
     }
