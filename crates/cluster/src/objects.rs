@@ -128,6 +128,15 @@ impl Objects {
     /// # Errors
     /// [`OpenObjectsError`]; a bucket is not contacted.
     pub fn open(settings: &ObjectSettings, background: Arc<Background>) -> Result<Self, OpenObjectsError> {
+        Self::open_as(settings, background, AmazonS3Builder::from_env())
+    }
+
+    /// Opens the store, a bucket with the keys of `builder`.
+    fn open_as(
+        settings: &ObjectSettings,
+        background: Arc<Background>,
+        builder: AmazonS3Builder,
+    ) -> Result<Self, OpenObjectsError> {
         let location = settings.location.as_str();
         if location.len() > LOCATION_BYTES {
             return Err(OpenObjectsError::Location);
@@ -135,7 +144,7 @@ impl Objects {
         let (store, prefix): (Box<dyn ObjectStore>, _) = match location.strip_prefix("s3://") {
             Some(rest) => {
                 let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-                (Box::new(open_bucket(bucket, settings)?), prefix.trim_matches('/').to_owned())
+                (Box::new(open_bucket(bucket, settings, builder)?), prefix.trim_matches('/').to_owned())
             }
             None => (Box::new(open_folder(location)?), String::new()),
         };
@@ -240,7 +249,11 @@ impl Objects {
     }
 }
 
-fn open_bucket(bucket: &str, settings: &ObjectSettings) -> Result<AmazonS3, OpenObjectsError> {
+fn open_bucket(
+    bucket: &str,
+    settings: &ObjectSettings,
+    mut builder: AmazonS3Builder,
+) -> Result<AmazonS3, OpenObjectsError> {
     if bucket.is_empty() {
         return Err(OpenObjectsError::Location);
     }
@@ -250,7 +263,6 @@ fn open_bucket(bucket: &str, settings: &ObjectSettings) -> Result<AmazonS3, Open
             return Err(OpenObjectsError::Plain(endpoint.chars().take(LOCATION_BYTES).collect()));
         }
     }
-    let mut builder = AmazonS3Builder::from_env();
     let has = |key| builder.get_config_value(&key).is_some();
     if !has(AmazonS3ConfigKey::AccessKeyId) && !has(AmazonS3ConfigKey::WebIdentityTokenFile) {
         return Err(OpenObjectsError::NoKeys);
@@ -281,3 +293,6 @@ fn open_folder(location: &str) -> Result<LocalFileSystem, OpenObjectsError> {
 fn unusable(location: &str, error: &object_store::Error) -> OpenObjectsError {
     OpenObjectsError::Unusable { location: location.to_owned(), reason: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

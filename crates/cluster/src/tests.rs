@@ -1,3 +1,4 @@
 //! Tests of several modules over real engines.
 
+pub mod buckets;
 pub mod postgres;
