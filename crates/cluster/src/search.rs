@@ -170,3 +170,6 @@ async fn planned(
     values.extend_from_slice(others);
     Ok(client.query_typed(sql, &values).await?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,3 +2,4 @@
 
 pub mod buckets;
 pub mod postgres;
+mod stores;
