@@ -21,7 +21,7 @@ const WORDS: [&str; 16] = [
     "折线图",
     "日本語",
     "c4",
-    "x-ray",
+    "xray",
     "quiz",
 ];
 
