@@ -41,7 +41,7 @@ pub use changelog::{CHANGELOG_CHARS, ChangelogError, checked_changelog};
 pub use config::{ArchiveLocation, Config, ConfigError};
 pub use content::{FetchError, LineDiffers};
 pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
-pub use flags::FlagError;
+pub use flags::{FlagChange, FlagError, hold_message};
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use mirror::MirrorError;
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};

@@ -34,7 +34,7 @@ use crate::{
 pub use catalogue::Catalogue;
 pub use records::{
     AccountError, AuditLine, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
-    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason,
+    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason, hold_reason, not_withheld,
 };
 
 /// The stores of one index.

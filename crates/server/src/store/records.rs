@@ -1,11 +1,13 @@
 //! Values that the stores accept and return, and their errors. They name no backend.
 
-use axum::body::Bytes;
+use axum::{body::Bytes, http::StatusCode};
 use jiff::Timestamp;
+use registry_index::Entry;
 use serde::Serialize;
 use skill::{Digest, Owner};
 use thiserror::Error;
 use utoipa::ToSchema;
+use web::ApiError;
 
 use crate::access::{Role, Scope};
 
@@ -185,6 +187,36 @@ pub struct HeldCopy {
     pub copy_of: String,
     /// Time at which it was put on hold, RFC 3339.
     pub at: String,
+}
+
+impl Quarantined {
+    /// Returns the refusal to offer the release again without an admin's decision.
+    #[must_use]
+    pub fn unyank_refusal(&self) -> ApiError {
+        let why = format!("{} {} is under quarantine: {}", self.skill, self.version, self.reason);
+        ApiError::new(StatusCode::CONFLICT, "quarantined", why).hint("ask an admin of the server to restore it first")
+    }
+}
+
+impl HeldCopy {
+    /// Describes a copy of a release under quarantine, `owner/name version`.
+    #[must_use]
+    pub fn new(entry: &Entry, copy_of: &str, at: &str) -> Self {
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        Self { skill, version, copy_of: copy_of.to_owned(), at: at.to_owned() }
+    }
+}
+
+/// Returns the reason for a hold, addressed to people who have the copy installed.
+#[must_use]
+pub fn hold_reason(copy_of: &str) -> String {
+    format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
+}
+
+/// Returns the refusal to restore a release that is served anyway.
+#[must_use]
+pub fn not_withheld(entry: &Entry) -> ApiError {
+    ApiError::not_found(format!("{} {} is neither under quarantine nor on hold", entry.name, entry.version))
 }
 
 /// Reason why a release is not served.
