@@ -304,25 +304,6 @@ pub fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
-/// Normalises a text for a search index: case-folded, and scripts without spaces cut into overlapping pairs of characters.
-#[must_use]
-pub fn indexed(text: &str) -> String {
-    let folded = folded(text);
-    let chars: Vec<char> = folded.chars().collect();
-    let mut out = String::with_capacity(folded.len());
-    for (at, c) in chars.iter().enumerate() {
-        if is_unspaced(*c) {
-            out.push(' ');
-            out.push(*c);
-            out.extend(chars.get(at + 1).filter(|next| is_unspaced(**next)));
-            out.push(' ');
-        } else {
-            out.push(*c);
-        }
-    }
-    out
-}
-
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }

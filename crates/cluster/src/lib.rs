@@ -5,6 +5,7 @@
 //! - The stores are synchronous, as the server's traits are; [`background`] lets them wait for the network.
 
 pub mod activity;
+pub mod archives;
 mod audit;
 pub mod background;
 mod blobs;
@@ -13,6 +14,7 @@ pub mod events;
 mod objects;
 mod people;
 mod rates;
+pub mod releases;
 pub mod schema;
 mod search;
 mod sessions;

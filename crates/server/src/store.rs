@@ -12,8 +12,9 @@ pub mod rate;
 pub mod records;
 pub mod secrets;
 
-#[cfg(test)]
-mod contract;
+#[cfg(any(test, feature = "contract"))]
+#[doc(hidden)]
+pub mod contract;
 
 use std::{
     collections::BTreeMap,

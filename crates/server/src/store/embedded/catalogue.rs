@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use client::search::{Term, indexed, rank, terms};
+use client::search::{Term, folded, is_unspaced, rank, terms};
 use jiff::Timestamp;
 use registry_index::{Entry, newest};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -269,8 +269,7 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     )?;
     let values = params![name, entry.name.owner.as_str(), entry.published_at.to_string(), entry.to_line()];
     let id: i64 = insert.query_row(values, |row| row.get(0))?;
-    let required = entry.requires.iter().filter_map(|text| text.split('@').next());
-    for other in required.chain(entry.forked_from.as_ref().map(|from| from.name.as_str())) {
+    for other in entry.relations() {
         let mut link =
             write.prepare_cached("insert into links (skill, other) values (?1, ?2) on conflict do nothing")?;
         link.execute([&name, other])?;
@@ -353,6 +352,24 @@ fn expression(terms: &[Term], joined_by: &str) -> String {
         Term::Gram(gram) => format!("\"{gram}\"*"),
     });
     quoted.collect::<Vec<_>>().join(joined_by)
+}
+
+/// Normalises a text for FTS5: case-folded, and scripts without spaces cut into overlapping pairs of characters.
+fn indexed(text: &str) -> String {
+    let folded = folded(text);
+    let chars: Vec<char> = folded.chars().collect();
+    let mut out = String::with_capacity(folded.len());
+    for (at, c) in chars.iter().enumerate() {
+        if is_unspaced(*c) {
+            out.push(' ');
+            out.push(*c);
+            out.extend(chars.get(at + 1).filter(|next| is_unspaced(**next)));
+            out.push(' ');
+        } else {
+            out.push(*c);
+        }
+    }
+    out
 }
 
 #[cfg(test)]
