@@ -1,5 +1,4 @@
--- What lists and searches filter by, read from the line of the newest release.
+-- What lists and searches filter by. Publishing writes it with the line: `jsonb` refuses lines with the character U+0000.
 alter table skills
-    add column verdict text generated always as (newest::jsonb ->> 'verdict') stored,
-    add column is_signed boolean not null generated always as
-        (newest is not null and (newest::jsonb ->> 'signature') is not null) stored;
+    add column verdict text,
+    add column is_signed boolean not null default false;

@@ -7,6 +7,7 @@ use std::{
     error::Error as _,
     fmt::Write as _,
     io,
+    net::IpAddr,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -375,7 +376,7 @@ pub fn time_text(at: SystemTime) -> String {
 
 /// Parses an address and completes it with limits and the terms of encryption.
 fn config_of(address: &str, password: Option<&str>) -> Result<Config, DatabaseError> {
-    let mut config: Config = address.parse().map_err(|error| DatabaseError::Address(described(&error)))?;
+    let mut config = address.parse::<Config>().map_err(|error| DatabaseError::Address(described(&error)))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(DatabaseError::Address("it names no host".to_owned()));
     }
@@ -402,13 +403,11 @@ fn config_of(address: &str, password: Option<&str>) -> Result<Config, DatabaseEr
 /// Returns whether all hosts are this machine.
 fn is_this_machine(config: &Config) -> bool {
     let is_local = |host: &Host| match host {
-        Host::Tcp(name) => {
-            name == "localhost" || name.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-        }
+        Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
         #[cfg(unix)]
         Host::Unix(_) => true,
     };
-    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 /// Returns a TLS configuration that verifies servers by the system's certificates.

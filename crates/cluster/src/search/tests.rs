@@ -41,12 +41,17 @@ fn entry(name: &str, description: &str, keywords: &[String], signed: bool) -> En
 
 /// Adds the newest release of a skill, as publishing does.
 fn add(database: &Database, entry: &Entry, downloads: i64) {
-    let sql = "insert into skills (owner, name, path, newest, published_at, downloads, words, name_words)
-               values ($1, $2, $1 || '/' || $2, $3, now(), $4, $5::text::tsvector, $6::text::tsvector)";
+    let sql =
+        "insert into skills (owner, name, path, newest, published_at, downloads, words, name_words, verdict, is_signed)
+               values ($1, $2, $1 || '/' || $2, $3, now(), $4, $5::text::tsvector, $6::text::tsvector, $7, $8)";
     let (owner, name, line) = (entry.name.owner.to_string(), entry.name.name.to_string(), entry.to_line());
     let SearchWords { all, name: name_words } = SearchWords::of(entry);
-    let added = database
-        .read(async |client| Ok(run(client, sql, &[&owner, &name, &line, &downloads, &all, &name_words]).await?));
+    let added = database.read(async |client| {
+        let signed = entry.signature.is_some();
+        let values: [&(dyn ToSql + Sync); 8] =
+            [&owner, &name, &line, &downloads, &all, &name_words, &entry.verdict, &signed];
+        Ok(run(client, sql, &values).await?)
+    });
     assert_eq!(added.unwrap(), 1);
 }
 

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use registry_index::{Deprecation, Entry, KeyChange, shard};
+use registry_index::{ClearedRelease, Deprecation, Entry, KeyChange, NewRelease, Stamp, shard};
 use server::{
     access::Role,
     store::{
@@ -16,7 +16,7 @@ use server::{
         contract::{account, now, publish, publish_as},
     },
 };
-use skill::Owner;
+use skill::{Bundle, File, Limits, Owner, SkillPath};
 use web::ApiError;
 
 use super::{contract::TestEngines, postgres::background};
@@ -221,4 +221,30 @@ fn closed_connections_are_replaced() {
     }
     engines.database.open().read(async |client| Ok(rows(client, end, &[]).await?)).unwrap();
     published(&stores, "ann/notes@1.1.0", "two");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn odd_characters_of_a_description_are_kept() {
+    let engines = TestEngines::new();
+    let stores = engines.open();
+    let text = "---\nname: notes\ndescription: \"Takes\\0 'notes' \\\\ and 图表.\"\n---\n\n# Notes\n";
+    let file = File { bytes: text.as_bytes().into(), executable: false };
+    let bundle = Bundle::from_files([(SkillPath::parse("SKILL.md").unwrap(), file)], &Limits::default()).unwrap();
+    let cleared = scan::clear(bundle, scan::Baseline::None).unwrap();
+    let packed = skill::archive::pack(cleared.bundle());
+    let release = NewRelease {
+        name: "ann/notes".parse().unwrap(),
+        version: "1.0.0".parse().unwrap(),
+        changelog: String::new(),
+        signature: None,
+        forked_from: None,
+        stamp: Stamp { by: "ann".to_owned(), at: now() },
+    };
+    let new = ClearedRelease::new(&release, &cleared, &packed).unwrap();
+    let entry = stores.releases.publish(&new, &account(&stores, "ann"), &|_| Ok(())).unwrap().entry().clone();
+    assert!(entry.description.contains('\0'));
+    assert_eq!(stores.releases.of_skill(&entry.name).unwrap(), [entry]);
+    let query = Query { words: "图表".to_owned(), limit: 5, ..Query::default() };
+    assert_eq!(stores.catalogue.find(&query).unwrap().skills.len(), 1);
 }
