@@ -455,3 +455,42 @@ fn described(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_machines_are_asked_for_encryption() {
+        let mode = |address: &str| config_of(address, None).map(|config| config.get_ssl_mode()).ok();
+        for own in ["postgres://a@localhost/b", "postgres://a@127.0.0.1,[::1]/b", "host=/run/postgresql dbname=b"] {
+            assert_eq!(mode(own), Some(SslMode::Disable), "{own}");
+        }
+        for other in [
+            "postgres://a@db1/b",
+            "postgres://a@localhost,db1/b",
+            "host=localhost hostaddr=10.0.0.1 dbname=b",
+            "postgres://a@db1/b?sslmode=prefer",
+            "postgres://a@127.0.0.1.example.org/b",
+        ] {
+            assert_eq!(mode(other), Some(SslMode::Require), "{other}");
+        }
+        assert_eq!(mode("postgres://a@db1/b?sslmode=disable"), Some(SslMode::Disable), "as it says");
+        for bad in ["", "dbname=b", "mysql://a@b/c", "postgres://a@db1/b?sslmode=maybe", "postgres://a@db1:x/b"] {
+            assert_eq!(mode(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_completed_and_never_shown() {
+        let config = config_of("postgres://a@db1,db2:5433/b?options=-c%20geqo%3Doff", Some("secret")).unwrap();
+        assert_eq!(config.get_password(), Some(b"secret".as_slice()));
+        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        assert_eq!(config.get_options(), Some(format!("{SESSION} -c geqo=off").as_str()));
+        let own = config_of("postgres://a:own@db1/b?connect_timeout=2", Some("secret")).unwrap();
+        assert_eq!(own.get_password(), Some(b"own".as_slice()));
+        assert_eq!(own.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        let refused = config_of("postgres://a:hush@db1/b?sslmode=maybe", None).unwrap_err();
+        assert!(!refused.to_string().contains("hush"), "{refused}");
+    }
+}

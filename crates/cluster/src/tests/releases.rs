@@ -13,6 +13,7 @@ use server::{
     access::Role,
     store::{
         Flag, NamespaceState, Releases, Stores,
+        catalogue::Query,
         contract::{account, now, publish, publish_as},
     },
 };
