@@ -93,8 +93,9 @@ impl Releases for PgReleases {
             return Ok(Some(self.config.clone()));
         }
         let owner = path.strip_prefix("owners/").and_then(|file| file.strip_suffix(".json"));
-        let (sql, key) = match owner {
+        let (sql, key) = match owner.filter(|name| Owner::parse(name).is_ok()) {
             Some(owner) => ("select file_id, file from owners where name = $1 and file is not null", owner),
+            None if shard::skill_at(path).is_none() => return Ok(None),
             None => (
                 "select file_id, string_agg(line || E'\\n', '' order by position)
                  from skills join releases on skill = id where path = $1 group by id",
