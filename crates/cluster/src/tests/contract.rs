@@ -27,7 +27,7 @@ impl TestEngines {
     pub fn objects(&self) -> Arc<Objects> {
         let location = self.folder.path().to_str().unwrap().to_owned();
         let settings = ObjectSettings { location, ..ObjectSettings::default() };
-        Arc::new(Objects::open(&settings, background().handle().clone()).unwrap())
+        Arc::new(Objects::open(&settings, background()).unwrap())
     }
 
     /// Opens the stores, as each replica does.
