@@ -88,7 +88,7 @@ fn published_after_all(
     same.map(|found| Attempt::Done(Box::new(Appended::Published(found)))).ok_or(error)
 }
 
-/// What a release would change.
+/// Effect of a release, read without locks.
 enum Preview {
     Unchanged(Box<Entry>),
     New { changes_namespace: bool },
