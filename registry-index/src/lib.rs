@@ -30,6 +30,7 @@ mod packing;
 mod publish;
 mod requirement;
 mod seeds;
+mod series;
 pub mod shard;
 mod signature;
 mod status;
@@ -49,6 +50,7 @@ pub use packing::{PackBounds, Packed};
 pub use publish::{AppendError, Appended, ClearedRelease, NewRelease, Planned, Stamp, plan};
 pub use requirement::{Requirement, RequirementError};
 pub use seeds::{SeedError, builtin_names, builtins, seed, seeds};
+pub use series::CommitSeries;
 pub use signature::{
     KeyError, PublicKey, SecretKey, SignatureError, key_statement, namespace_of, signed_with, statement,
 };

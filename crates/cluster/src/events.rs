@@ -5,6 +5,7 @@
 //! commits. Bodies hold lines, never whole files of skills, so that the log grows with the releases.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 /// A change of some files of the index, with the message of its commit.
@@ -53,6 +54,14 @@ pub struct NoSuchLine {
     pub path: String,
     /// Number of the line, from 1.
     pub at: usize,
+}
+
+impl Change {
+    /// Returns the body of the row.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        json!({ "message": self.message, "edits": self.edits })
+    }
 }
 
 impl Edit {
@@ -110,7 +119,7 @@ mod tests {
             Edit::Write { path: "owners/ann.json".to_owned(), text: "{}\n".to_owned() },
         ];
         let change = Change { message: "ann/a 1.0.0\n".to_owned(), edits };
-        let body = serde_json::to_value(&change).unwrap();
+        let body = change.body();
         assert_eq!(body["edits"][0]["append"]["line"], "{}");
         assert_eq!(serde_json::from_value::<Change>(body).unwrap(), change);
     }

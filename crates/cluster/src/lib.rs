@@ -13,6 +13,7 @@ pub mod database;
 pub mod events;
 mod objects;
 mod people;
+mod projection;
 mod rates;
 pub mod releases;
 pub mod schema;

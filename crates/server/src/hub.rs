@@ -37,7 +37,7 @@ pub struct Hub {
     pub contents: Recent,
     /// Request counters, served as metrics.
     pub metrics: Metrics,
-    /// Lock of the data folder; `None` for a read-only mirror.
+    /// Lock of the data folder; `None` for a read-only mirror, and over stores that several servers share.
     _lock: Option<LibraryLock>,
 }
 
@@ -57,14 +57,21 @@ impl Hub {
         let unreadable = |error: ApiError| DataError::Refresh(error.details.to_string());
         let indexes = IndexPool::open(&path)?;
         let stores = embedded::stores(indexes, &data.database()?, &settings.limits, settings.read_only);
-        let hub = Self {
-            stores: stores.map_err(unreadable)?,
-            contents: Recent::judged_by(settings.scanner),
-            metrics: Metrics::default(),
-            settings,
-            _lock: lock,
-        };
-        hub.report_hidden_owners().map_err(unreadable)?;
+        Self::with(settings, stores.map_err(unreadable)?, lock).map_err(unreadable)
+    }
+
+    /// Serves stores that other servers may share. The data folder is neither used nor locked.
+    ///
+    /// # Errors
+    /// The stores cannot be read.
+    pub fn over(settings: Settings, stores: Stores) -> Result<Self, ApiError> {
+        Self::with(settings, stores, None)
+    }
+
+    fn with(settings: Settings, stores: Stores, lock: Option<LibraryLock>) -> Result<Self, ApiError> {
+        let (contents, metrics) = (Recent::judged_by(settings.scanner), Metrics::default());
+        let hub = Self { settings, stores, contents, metrics, _lock: lock };
+        hub.report_hidden_owners()?;
         Ok(hub)
     }
 

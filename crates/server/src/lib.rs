@@ -53,9 +53,8 @@
 //!    what a crash left between two stores (`openings` and `decisions` do so for the embedded one).
 //! 3. Call `contract_tests!` in a test module, with a function that makes an empty `contract::Backend` for each test.
 //!    The tests open several instances of it at once, as several processes would.
-//! 4. Choose it in [`Hub::open`]. Three others still open the embedded stores by name and need the same choice:
-//!    `Hub::accounts_in` (tokens without a server), `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock).
-//!    Convert its own errors in `error.rs`.
+//! 4. Give them to [`Hub::over`]. `cluster`, the crate above this one, does all of this for PostgreSQL and an object store.
+//!    Only `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock) are for the embedded stores alone.
 //!
 //! Handlers, pages and the API need no change.
 //!

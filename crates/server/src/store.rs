@@ -34,7 +34,7 @@ use crate::{
 };
 pub use catalogue::Catalogue;
 pub use records::{
-    AccountError, AuditLine, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
+    AccountError, AuditLine, Download, Downloader, Gauge, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
     StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason, hold_reason, not_withheld,
 };
 
@@ -218,6 +218,14 @@ pub trait Releases: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn held_copies(&self) -> Result<Vec<HeldCopy>, ApiError>;
+
+    /// Returns measurements of the stores, for the metrics.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn gauges(&self) -> Result<Vec<Gauge>, ApiError> {
+        Ok(Vec::new())
+    }
 
     /// Reads from each store, as a readiness probe.
     ///

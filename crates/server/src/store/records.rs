@@ -263,6 +263,17 @@ pub struct TooMany {
     pub retry_after: u64,
 }
 
+/// A measurement of the stores, for the metrics.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gauge {
+    /// Name for Prometheus, with the unit at its end.
+    pub name: &'static str,
+    /// Description in one sentence.
+    pub help: &'static str,
+    /// The value at present.
+    pub value: f64,
+}
+
 /// A file with its entity tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaticFile {
