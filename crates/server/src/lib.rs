@@ -76,6 +76,7 @@ mod decisions;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod folder_tables;
 mod foreign;
 mod guard;
 mod hub;
@@ -94,6 +95,7 @@ mod work_limiter;
 
 pub use access::{Scope, Visibility};
 pub use data_dir::{DATABASE, DataError};
+pub use folder_tables::{FolderTables, JsonRow, TABLES};
 pub use hub::{Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};
 pub use serve::{app, serve};
