@@ -20,7 +20,7 @@ pub fn check(_: &ServedIndex, _adopt: bool) -> Result<CheckReport, CliError> {
     Err(absent())
 }
 
-pub fn move_index(_: &MoveOrder, _at: &dyn Fn(&str, u64, u64)) -> Result<Moved, CliError> {
+pub fn move_index(_: &MoveOrder, _at: &dyn Fn(&'static str, u64, u64)) -> Result<Moved, CliError> {
     Err(absent())
 }
 

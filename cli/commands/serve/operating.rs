@@ -12,7 +12,7 @@ use super::{
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, STRONG},
+    print::{BAD, GOOD, STRONG},
 };
 
 /// Flags of `serve schema`.
@@ -78,9 +78,9 @@ pub struct MoveArgs {
 /// What a database has of the schema.
 #[derive(Debug)]
 pub struct SchemaState {
-    /// Names of the applied migrations.
+    /// Names of the steps that were applied now.
     pub applied: Vec<String>,
-    /// Names of the migrations of this build that the database lacks.
+    /// Names of the steps of this build that the database lacks.
     pub missing: Vec<String>,
 }
 
@@ -91,8 +91,8 @@ pub struct CheckReport {
     pub releases: u64,
     /// Archives that these need.
     pub archives: u64,
-    /// Commits of the git repository that were compared; `None` without a repository.
-    pub commits: Option<u64>,
+    /// Files that were compared with the git repository; `None` without one.
+    pub files: Option<u64>,
     /// Releases taken over from the git repository.
     pub adopted: u64,
     /// Descriptions of what does not agree.
@@ -129,6 +129,8 @@ pub struct Moved {
     pub rows: u64,
     /// Digest over all lines of both sides, sorted.
     pub digest: String,
+    /// True if a server ran on the data folder meanwhile.
+    pub is_served: bool,
 }
 
 /// Shows the schema of a database, or applies what it lacks.
@@ -141,11 +143,14 @@ pub fn schema(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let SchemaState { applied, missing } = engines::schema(&in_cluster(context, config)?, apply)?;
     let document = json!({"ok": true, "applied": applied, "missing": missing});
     context.out.answer(&document, |out| {
+        for name in &applied {
+            writeln!(out, "{GOOD}applied{GOOD:#} {name}")?;
+        }
         for name in &missing {
             writeln!(out, "{BAD}missing{BAD:#} {name}")?;
         }
         match missing.is_empty() {
-            true => writeln!(out, "The database has all {} migrations of this build", applied.len()),
+            true => writeln!(out, "The database has the schema of this build"),
             false => writeln!(out, "Apply them: skillhub serve schema apply --config {}", config.display()),
         }
     })?;
@@ -157,10 +162,10 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     let working = context.out.working("checking");
     let report = engines::check(&in_cluster(context, &args.config.config)?, args.adopt)?;
     drop(working);
-    let CheckReport { releases, archives, commits, adopted, faults } = &report;
+    let CheckReport { releases, archives, files, adopted, faults } = &report;
     let is_sound = faults.is_empty();
     let document = json!({
-        "ok": is_sound, "releases": releases, "archives": archives, "commits": commits, "adopted": adopted,
+        "ok": is_sound, "releases": releases, "archives": archives, "files": files, "adopted": adopted,
         "faults": faults,
     });
     context.out.answer(&document, |out| {
@@ -170,8 +175,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
         if *adopted > 0 {
             writeln!(out, "Took over {adopted} from the git repository")?;
         }
-        let commits = commits.map_or("no git repository".to_owned(), |commits| format!("{commits} commits"));
-        writeln!(out, "Compared {STRONG}{releases} releases{STRONG:#}, {archives} archives, {commits}")
+        let files = files.map_or(String::new(), |files| format!(", and {files} files with the git repository"));
+        writeln!(out, "Checked {STRONG}{releases} releases{STRONG:#} with {archives} archives{files}")
     })?;
     Ok(if is_sound { Exit::Done } else { Exit::Integrity })
 }
@@ -179,6 +184,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
 /// Copies an index from a data folder into engines, or back, and compares both.
 pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> {
     let (from, to) = (context.absolute(&args.from), context.absolute(&args.to));
+    let source = from.clone();
     let boxed = |config: &Path| in_cluster(context, config).map(Box::new);
     let order = match (from.is_file(), to.is_file()) {
         (false, true) if from.is_dir() => MoveOrder::Into { folder: from, cluster: boxed(&to)? },
@@ -189,14 +195,20 @@ pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> 
         }
     };
     let working = context.out.working("moving");
-    let at = |what: &str, done: u64, all: u64| working.at(what, count(done), count(all));
+    let at = |what: &'static str, done: u64, all: u64| working.at(what, count(done), count(all.max(done)));
     let moved = engines::move_index(&order, &at)?;
     drop(working);
-    let Moved { releases, archives, rows, digest } = &moved;
-    let document = json!({"ok": true, "releases": releases, "archives": archives, "rows": rows, "digest": digest});
+    let Moved { releases, archives, rows, digest, is_served } = &moved;
+    let document = json!({
+        "ok": true, "releases": releases, "archives": archives, "rows": rows, "digest": digest, "served": is_served,
+    });
     context.out.answer(&document, |out| {
         writeln!(out, "Moved {STRONG}{releases} releases{STRONG:#}, {archives} archives and {rows} other rows")?;
-        writeln!(out, "Both sides have the same lines: {digest}")
+        writeln!(out, "Both sides have the same lines: {digest}")?;
+        match is_served {
+            true => writeln!(out, "A server runs on {}: stop it and run this again", source.display()),
+            false => Ok(()),
+        }
     })?;
     Ok(Exit::Done)
 }

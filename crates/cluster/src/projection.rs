@@ -32,7 +32,7 @@ const SWEEP_EACH: Duration = Duration::from_secs(3600);
 /// The background work of one replica.
 pub struct Projection {
     database: Arc<Database>,
-    archives: Arc<Objects>,
+    objects: Arc<Objects>,
     has_git: bool,
     work: Mutex<Work>,
     leads: AtomicBool,
@@ -49,10 +49,10 @@ struct Work {
 impl Projection {
     /// Prepares the work. Without `commits`, events are only numbered.
     #[must_use]
-    pub fn new(database: Arc<Database>, archives: Arc<Objects>, commits: Option<Commits>) -> Self {
+    pub fn new(database: Arc<Database>, objects: Arc<Objects>, commits: Option<Commits>) -> Self {
         let has_git = commits.is_some();
         let work = Mutex::new(Work { leader: None, commits, rest_until: None, swept: None });
-        Self { database, archives, has_git, work, leads: AtomicBool::new(false) }
+        Self { database, objects, has_git, work, leads: AtomicBool::new(false) }
     }
 
     /// Does what is due, if this replica leads or can become the leader. It ends early when `go_on` returns false.
@@ -113,7 +113,7 @@ impl Work {
             }
         }
         if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP_EACH) {
-            sweep::sweep(database, leader, &shared.archives, go_on)?;
+            sweep::sweep(database, &shared.objects, go_on)?;
             self.swept = Some(Instant::now());
         }
         Ok(true)

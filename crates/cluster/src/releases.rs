@@ -19,7 +19,7 @@ use std::sync::{
 use deadpool_postgres::Client;
 use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Entry, KeyChange, OwnerFile, PublicKey, SignerError, shard};
-use server::store::{Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, WithheldReason};
+use server::store::{Flag, Gauge, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, WithheldReason};
 use skill::{Digest, Owner, QualifiedName, SkillName};
 use web::ApiError;
 
@@ -28,6 +28,7 @@ use crate::{
     archives,
     database::{Abort, Database, DatabaseError, row, rows},
     objects::Objects,
+    projection::Projection,
 };
 
 /// Releases in PostgreSQL, with their archives in an object store.
@@ -37,6 +38,8 @@ pub struct PgReleases {
     /// The file `config.json` of the index.
     config: StaticFile,
     decisions: AtomicU64,
+    /// The background work, if this replica takes part in it.
+    projection: Option<Projection>,
 }
 
 impl PgReleases {
@@ -46,7 +49,13 @@ impl PgReleases {
     /// [`DatabaseError::Failed`] if git cannot hash the text.
     pub fn new(database: Arc<Database>, objects: Arc<Objects>, config: String) -> Result<Self, DatabaseError> {
         let config = static_file(blob_id(config.as_bytes())?, config);
-        Ok(Self { database, objects, config, decisions: AtomicU64::default() })
+        Ok(Self { database, objects, config, decisions: AtomicU64::default(), projection: None })
+    }
+
+    /// Takes part in the background work.
+    #[must_use]
+    pub fn working(self, projection: Projection) -> Self {
+        Self { projection: Some(projection), ..self }
     }
 
     /// Reads with steps that may also find damaged content.
@@ -221,9 +230,12 @@ impl Releases for PgReleases {
         Ok(())
     }
 
-    fn tidy(&self, _go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
-        // The leader does it for all replicas.
-        Ok(())
+    fn gauges(&self) -> Result<Vec<Gauge>, ApiError> {
+        self.projection.as_ref().map_or_else(|| Ok(Vec::new()), Projection::gauges)
+    }
+
+    fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
+        self.projection.as_ref().map_or(Ok(()), |projection| projection.pass(go_on))
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
 
 use client::{IndexRemote, RegistryError};
 use registry_index::{CommitSeries, Index, OpenError, PackBounds, StoreError};
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
 use super::{
@@ -74,6 +75,22 @@ pub enum CommitsError {
     /// Another process has pushed since.
     #[error("another process has pushed to {0}")]
     Overtaken(String),
+}
+
+impl Fails for CommitsError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Database(error) => error.failure(),
+            Self::Remote(error) => error.failure(),
+            Self::Store(error) => error.failure(),
+            Self::Open(error) => error.failure(),
+            Self::Event { .. } | Self::Differs { .. } | Self::Ahead { .. } => {
+                Failure::new(FailureKind::Integrity, "other_history")
+                    .hint("compare them: skillhub serve check --config FILE")
+            }
+            Self::Overtaken(_) => Failure::new(FailureKind::Conflict, "overtaken"),
+        }
+    }
 }
 
 /// The git repository on this machine, and the one that it is pushed to.

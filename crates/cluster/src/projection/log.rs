@@ -134,6 +134,23 @@ pub fn ensure_config(database: &Database, text: &str) -> Result<(), DatabaseErro
     database.transaction(async |write| Ok(run(write, sql, &[&path, &body, &at]).await?)).map(drop)
 }
 
+/// Records that the history up to a commit was made elsewhere, as one event. Nothing changes if it is recorded.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn record_import(database: &Database, commit: &str) -> Result<(), DatabaseError> {
+    let (body, at) = (Change { message: String::new(), edits: Vec::new() }.body(), stored_time(Timestamp::now()));
+    let event = "with added as (
+            insert into events (seq, kind, subject, body, account, at, commit_id)
+            select coalesce(max(seq), 0) + 1, $1, $2, $3, 'skillhub', $4, $2 from events
+            having not exists (select 1 from events where commit_id = $2)
+            returning seq
+        )
+        insert into projections (name, seq, commit_id) select $5, seq, $2 from added
+        on conflict (name) do update set seq = excluded.seq, commit_id = excluded.commit_id";
+    database.transaction(async |write| Ok(run(write, event, &[&IMPORT, &commit, &body, &at, &GIT]).await?)).map(drop)
+}
+
 /// Returns the seconds since the oldest event that the projection lacks, and the number of the newest event.
 ///
 /// # Errors
