@@ -2,12 +2,12 @@
 
 #[cfg(feature = "cluster")]
 mod engines;
-mod file;
-mod gateway;
-mod mirror;
 #[cfg(not(feature = "cluster"))]
 #[path = "serve/no_engines.rs"]
 mod engines;
+mod file;
+mod gateway;
+mod mirror;
 mod operating;
 mod storage;
 
@@ -161,8 +161,10 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
     let data = first.place();
     let further: Vec<_> =
         others.iter().map(|index| json!({"data": index.place(), "hosts": index.settings.hosts})).collect();
-    let told: Vec<_> =
-        others.iter().map(|index| format!("Serving {} as {}", index.place(), index.settings.hosts.join(", "))).collect();
+    let told: Vec<_> = others
+        .iter()
+        .map(|index| format!("Serving {} as {}", index.place(), index.settings.hosts.join(", ")))
+        .collect();
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}");
         let document = json!({"ok": true, "url": url, "data": data, "indexes": further});

@@ -190,8 +190,10 @@ pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> 
         (false, true) if from.is_dir() => MoveOrder::Into { folder: from, cluster: boxed(&to)? },
         (true, false) => MoveOrder::OutOf { cluster: boxed(&from)?, folder: to },
         _ => {
-            return Err(CliError::usage("one of --from and --to must be a data folder, the other a configuration file")
-                .hint("see skillhub serve move --help"));
+            return Err(CliError::usage(
+                "one of --from and --to must be a data folder, the other a configuration file",
+            )
+            .hint("see skillhub serve move --help"));
         }
     };
     let working = context.out.working("moving");

@@ -181,7 +181,8 @@ fn check_archives(engines: &Engines, report: &mut Report) -> Result<(), CheckErr
         from releases left join archives using (digest) where not is_withdrawn";
     let found = engines.database.read(async |client| Ok(rows(client, sql, &[]).await?))?;
     let needed = found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
-    let needed: Vec<(String, String)> = needed.collect::<Result<_, tokio_postgres::Error>>().map_err(DatabaseError::from)?;
+    let needed: Vec<(String, String)> =
+        needed.collect::<Result<_, tokio_postgres::Error>>().map_err(DatabaseError::from)?;
     report.archives = needed.len() as u64;
     let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {

@@ -1,10 +1,6 @@
 //! [`Engines`]: the opened database and object store of a replica; [`Engines::stores`]: the server's stores over them.
 
-use std::{
-    io,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{io, path::PathBuf, sync::Arc};
 
 use client::IndexRemote;
 use registry_index::{Config, ConfigError};

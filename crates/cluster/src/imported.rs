@@ -48,9 +48,7 @@ pub fn write_owner(database: &Database, owner: &Owner, file: &IndexFile) -> Resu
         on conflict (name) do update set file = excluded.file, file_id = excluded.file_id
         where owners.file_id is distinct from excluded.file_id";
     database
-        .transaction::<_, DatabaseError>(async |write| {
-            Ok(run(write, sql, &[&owner.as_str(), &text, &file.id]).await?)
-        })
+        .transaction::<_, DatabaseError>(async |write| Ok(run(write, sql, &[&owner.as_str(), &text, &file.id]).await?))
         .map(drop)
 }
 

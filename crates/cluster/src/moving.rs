@@ -122,11 +122,11 @@ impl Fails for MoveError {
                 Failure::new(FailureKind::Conflict, "not_empty").hint("move into a new database or folder")
             }
             Self::Served(_) => Failure::new(FailureKind::Conflict, "locked").hint("stop that server first"),
-            Self::NoArchive { .. } => {
-                Failure::new(FailureKind::Integrity, "no_archive").hint("find all such releases: skillhub index verify DIR")
+            Self::NoArchive { .. } => Failure::new(FailureKind::Integrity, "no_archive")
+                .hint("find all such releases: skillhub index verify DIR"),
+            Self::Differs { .. } => {
+                Failure::new(FailureKind::Integrity, "differs").hint("stop the servers of both sides, and run it again")
             }
-            Self::Differs { .. } => Failure::new(FailureKind::Integrity, "differs")
-                .hint("stop the servers of both sides, and run it again"),
         }
     }
 }

@@ -92,7 +92,8 @@ impl FolderTables {
             let sql = format!("insert into {table} ({}) values ({})", columns.join(", "), marks.join(", "));
             let mut insert = write.prepare(&sql)?;
             fill(table, &mut |row| {
-                let values: Vec<Box<dyn ToSql>> = columns.iter().map(|column| sql_of(column, row.get(column))).collect();
+                let values: Vec<Box<dyn ToSql>> =
+                    columns.iter().map(|column| sql_of(column, row.get(column))).collect();
                 insert.execute(rusqlite::params_from_iter(values))?;
                 Ok(())
             })?;
@@ -157,7 +158,8 @@ mod tests {
         let people = crate::Hub::accounts_in(one.path()).unwrap();
         let ann = Owner::parse("ann").unwrap();
         let at: Timestamp = "2027-01-15T08:00:00Z".parse().unwrap();
-        let new = NewToken { account: ann.clone(), scope: Scope::Publish, label: "\\x00".to_owned(), expires_at: Some(at) };
+        let new =
+            NewToken { account: ann.clone(), scope: Scope::Publish, label: "\\x00".to_owned(), expires_at: Some(at) };
         let (_, secret) = people.add_token(&new, true, &ann, "2027-01-01T00:00:00Z".parse().unwrap()).unwrap();
         to.replace(&mut |table, add| {
             from.visit(table, &mut |mut row| {

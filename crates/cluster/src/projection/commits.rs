@@ -260,9 +260,7 @@ fn commit_of(series: &mut CommitSeries, event: &LoggedEvent) -> Result<String, C
     let files = files.into_iter().map(|(path, bytes)| (path.to_owned(), bytes));
     let now = series.commit(files, &event.change.message, &event.stamp)?;
     match &event.commit {
-        Some(before) if *before != now => {
-            Err(CommitsError::Differs { seq: event.seq, before: before.clone(), now })
-        }
+        Some(before) if *before != now => Err(CommitsError::Differs { seq: event.seq, before: before.clone(), now }),
         _ => Ok(now),
     }
 }
