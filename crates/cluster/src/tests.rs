@@ -2,7 +2,9 @@
 
 pub mod buckets;
 mod contract;
+mod moving;
 pub mod postgres;
+pub mod projection;
 mod releases;
 mod schema;
 mod stores;
