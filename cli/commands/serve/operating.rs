@@ -24,8 +24,9 @@ use crate::{
 pub struct SchemaArgs {
     #[command(subcommand)]
     command: Option<SchemaCommand>,
-    #[command(flatten)]
-    config: Option<ConfigArgs>,
+    /// Configuration file of the server, with the table [storage]
+    #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
+    config: Option<PathBuf>,
 }
 
 /// What to do with the schema.
@@ -137,7 +138,7 @@ pub struct Moved {
 pub fn schema(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let (config, apply) = match (&args.command, &args.config) {
         (Some(SchemaCommand::Apply(args)), _) => (&args.config, true),
-        (None, Some(args)) => (&args.config, false),
+        (None, Some(config)) => (config, false),
         (None, None) => return Err(CliError::usage("the configuration file is missing").hint("add --config FILE")),
     };
     let SchemaState { applied, missing } = engines::schema(&in_cluster(context, config)?, apply)?;

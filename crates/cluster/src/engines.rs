@@ -70,8 +70,13 @@ pub enum EnginesError {
     #[error(transparent)]
     Commits(#[from] CommitsError),
     /// A store cannot be opened.
-    #[error("{}", .0.details.get("log").and_then(|why| why.as_str()).unwrap_or(&.0.message))]
+    #[error("{}", cause_of(.0))]
     Store(Box<ApiError>),
+}
+
+/// Returns the cause of an error, which clients of a server do not see.
+fn cause_of(error: &ApiError) -> &str {
+    error.details.get("log").and_then(|why| why.as_str()).unwrap_or(&error.message)
 }
 
 impl From<ApiError> for EnginesError {
@@ -113,6 +118,10 @@ impl Engines {
         let background = Arc::new(Background::start()?);
         let objects = Arc::new(Objects::open(&settings.objects, background.handle().clone())?);
         let database = Database::open(&settings.database, settings.password.as_deref(), background)?;
+        let is_url = |place: &&String| ["https://", "http://"].iter().any(|scheme| place.starts_with(scheme));
+        if let Some(place) = settings.archives_url.as_ref().filter(|place| !is_url(place)) {
+            return Err(ConfigError::Template(place.clone()).into());
+        }
         Config::parse(config_text(settings.archives_url.as_deref()).as_bytes())?;
         Ok(Self { database: Arc::new(database), objects, settings })
     }

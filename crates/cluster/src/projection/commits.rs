@@ -28,7 +28,7 @@ use crate::{
 const MOST_WEIGHT: usize = 500;
 const WEIGHT_OF_OWNER: usize = 20;
 
-/// Pushes after which the repository on this machine is packed.
+/// Passes after which the repository on this machine is packed.
 const PACKED_EACH: u32 = 60;
 
 /// Reasons why the git repository does not follow the log.
@@ -100,7 +100,7 @@ pub struct Commits {
     config: String,
     /// The place up to which everything is pushed; `None` until it is found.
     pushed: Option<Position>,
-    pushes: u32,
+    passes: u32,
 }
 
 impl Commits {
@@ -111,7 +111,7 @@ impl Commits {
     pub fn open(folder: &Path, remote: &str, config: String) -> Result<Self, CommitsError> {
         drop(CommitSeries::begin(folder, None)?);
         let remote = IndexRemote::open(remote, folder)?;
-        Ok(Self { folder: folder.to_owned(), remote, config, pushed: None, pushes: 0 })
+        Ok(Self { folder: folder.to_owned(), remote, config, pushed: None, passes: 0 })
     }
 
     /// Numbers the visible events, then makes and pushes commits until the remote has all numbered events, or `go_on` returns false.
@@ -236,11 +236,11 @@ impl Commits {
     /// # Errors
     /// [`CommitsError`]; the repository is unchanged then.
     pub fn pack(&mut self, go_on: &dyn Fn() -> bool) -> Result<(), CommitsError> {
-        self.pushes += 1;
-        if self.pushes < PACKED_EACH || self.pushed.as_ref().is_none_or(|at| at.commit.is_none()) {
+        self.passes += 1;
+        if self.passes < PACKED_EACH || self.pushed.as_ref().is_none_or(|at| at.commit.is_none()) {
             return Ok(());
         }
-        self.pushes = 0;
+        self.passes = 0;
         Index::open(&self.folder)?.pack(&PackBounds::default(), go_on)?;
         Ok(())
     }

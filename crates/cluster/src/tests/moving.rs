@@ -70,7 +70,8 @@ fn filled(stores: &Stores) -> String {
 
 /// Everything that can be read of an index, in a form to compare.
 fn state(stores: &Stores, secret: &str) -> String {
-    let releases = ["ann/notes", "bob/pdf", "cid/pdf"].map(|name| stores.releases.of_skill(&name.parse().unwrap()).unwrap());
+    let releases =
+        ["ann/notes", "bob/pdf", "cid/pdf"].map(|name| stores.releases.of_skill(&name.parse().unwrap()).unwrap());
     let archives = releases.concat().iter().map(|entry| stores.blobs.get(&entry.digest).unwrap()).collect::<Vec<_>>();
     let people = (stores.people.tokens(Some(&owner("ann"))).unwrap(), stores.people.caller(secret, now()).unwrap());
     let members = ["ann", "bob", "cid"].map(|name| stores.people.members(&owner(name)).unwrap());

@@ -9,7 +9,10 @@ use std::{
 
 use git2::{Repository, RepositoryInitOptions, Sort};
 use registry_index::Index;
-use server::store::{Bytes, Flag, contract::{now, publish}};
+use server::store::{
+    Bytes, Flag,
+    contract::{now, publish},
+};
 use skill::{Digest, Owner};
 use tempfile::TempDir;
 
@@ -118,8 +121,11 @@ fn successor_continues_with_equal_commits() {
     first.projection.pass(&|| true).unwrap();
     drop(first);
     // As after a kill between the push and the record of it.
-    run(&database, "update events set commit_id = null where seq > 2; update projections set seq = 2, commit_id =
-        (select commit_id from events where seq = 2)");
+    run(
+        &database,
+        "update events set commit_id = null where seq > 2; update projections set seq = 2, commit_id =
+        (select commit_id from events where seq = 2)",
+    );
     let head = remote.commits();
     stores.releases.set_flag(&entry, Flag::Yanked(Some("broken")), &Owner::parse("ann").unwrap(), now()).unwrap();
     second.lead();
@@ -164,11 +170,14 @@ fn releases_lost_by_failover_are_adopted() {
     Worker::new(&engines, &remote).lead();
     publish(&stores, "bob/notes@1.0.0", "two").unwrap();
     Worker::new(&engines, &remote).lead();
-    run(&database, "delete from events where seq = 3; delete from links; delete from archives where digest in (
+    run(
+        &database,
+        "delete from events where seq = 3; delete from links; delete from archives where digest in (
             select digest from releases join skills on skill = id where owner = 'bob');
         delete from releases where skill = (select id from skills where owner = 'bob');
         delete from skills where owner = 'bob'; delete from owners where name = 'bob';
-        update projections set seq = 2, commit_id = (select commit_id from events where seq = 2)");
+        update projections set seq = 2, commit_id = (select commit_id from events where seq = 2)",
+    );
     publish(&stores, "cid/notes@1.0.0", "three").unwrap();
     let before = remote.commits();
     let refused = Worker::new(&engines, &remote).projection.pass(&|| true).unwrap_err();
@@ -194,7 +203,10 @@ fn unneeded_archives_go_after_a_day() {
     let [old, new] = [b"old", b"new"].map(|bytes| {
         let digest = Digest::of_bytes(bytes);
         objects.put(&digest, &Bytes::from_static(bytes)).unwrap();
-        run(&database, &format!("insert into archives (digest, sha256, size, state) values ('{digest}', '', 3, 'pending')"));
+        run(
+            &database,
+            &format!("insert into archives (digest, sha256, size, state) values ('{digest}', '', 3, 'pending')"),
+        );
         digest
     });
     run(&database, &format!("update archives set touched_at = now() - interval '25 hours' where digest <> '{new}'"));
