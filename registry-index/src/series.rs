@@ -47,17 +47,24 @@ impl CommitSeries {
         Ok(Snapshot::of(&self.repo, self.repo.find_commit(tip)?)?.read(path)?)
     }
 
-    /// Makes a commit with new contents of some files, and returns its id.
+    /// Makes a commit with new contents of some files, `None` for one that is removed if it exists, and returns its id.
     ///
     /// # Errors
     /// [`StoreError::Git`]
     pub fn commit(
         &mut self,
-        files: impl IntoIterator<Item = (String, Vec<u8>)>,
+        files: impl IntoIterator<Item = (String, Option<Vec<u8>>)>,
         message: &str,
         stamp: &Stamp,
     ) -> Result<String, StoreError> {
-        let edits = files.into_iter().map(|(path, bytes)| TreeEdit::Put(path, bytes)).collect();
+        let mut edits = Vec::new();
+        for (path, bytes) in files {
+            match bytes {
+                Some(bytes) => edits.push(TreeEdit::Put(path, bytes)),
+                None if self.read(&path)?.is_some() => edits.push(TreeEdit::Remove(path)),
+                None => {}
+            }
+        }
         let change = Change { edits, message: message.to_owned(), stamp: stamp.to_the_second() };
         let commit = change.write(&self.repo, self.tip)?.id();
         self.made.push((commit, change.paths().map(str::to_owned).collect()));
@@ -90,7 +97,9 @@ mod tests {
         let mut series = CommitSeries::begin(dir, parent).unwrap();
         let made = files.iter().map(|(path, text)| {
             let text = [series.read(path).unwrap().unwrap_or_default(), text.as_bytes().to_vec()].concat();
-            series.commit([(path.to_string(), text)], &format!("{path}\n"), &stamp()).unwrap()
+            series
+                .commit([(path.to_string(), Some(text)), ("none".to_owned(), None)], &format!("{path}\n"), &stamp())
+                .unwrap()
         });
         let made = made.collect();
         series.finish().unwrap();

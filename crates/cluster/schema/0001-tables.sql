@@ -184,12 +184,6 @@ create table events (
 );
 create index events_without_number on events (id) where seq is null;
 
--- Files of the index that changed since they were copied for a CDN.
-create table dirty (
-    path text collate "C" primary key,
-    since timestamptz not null default now()
-);
-
 -- How far a projection has followed the events.
 create table projections (
     name text collate "C" primary key,

@@ -55,11 +55,11 @@ pub(crate) async fn lock_content(write: &Transaction<'_>, digest: &Digest) -> Re
     row(write, "select 1 from archives where digest = $1 for update", &[&digest.to_string()]).await.map(drop)
 }
 
-/// Marks an archive for removal if no release needs it any more.
-pub(crate) async fn release_content(write: &Transaction<'_>, digest: &Digest) -> Result<(), tokio_postgres::Error> {
+/// Marks an archive for removal if no release needs it any more, and returns whether that is so.
+pub(crate) async fn release_content(write: &Transaction<'_>, digest: &Digest) -> Result<bool, tokio_postgres::Error> {
     let sql = "update archives set state = 'removing', touched_at = now() where digest = $1 and state <> 'removed'
                and not exists (select 1 from releases where digest = $1 and not is_withdrawn)";
-    run(write, sql, &[&digest.to_string()]).await.map(drop)
+    Ok(run(write, sql, &[&digest.to_string()]).await? > 0)
 }
 
 /// Removes an archive that is marked for removal; any other is left alone.

@@ -210,7 +210,8 @@ fn check_git(engines: &Engines, mut files: BTreeMap<String, String>, report: &mu
         report.fault(format!("the git repository is at {head}, which the database does not know: see --adopt"));
         return Ok(());
     };
-    let sql = "select distinct coalesce(edit -> 'append' ->> 'path', edit -> 'replace' ->> 'path', edit -> 'write' ->> 'path')
+    let sql = "select distinct coalesce(edit -> 'append' ->> 'path', edit -> 'replace' ->> 'path', edit -> 'write' ->> 'path',
+            edit -> 'remove' ->> 'path')
         from events, jsonb_array_elements(body -> 'edits') as edit where seq is null or seq > $1";
     for row in engines.database.read(async |client| Ok(rows(client, sql, &[&place.seq]).await?))? {
         files.remove(row.try_get::<_, String>(0).map_err(DatabaseError::from)?.as_str());

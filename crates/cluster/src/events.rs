@@ -44,6 +44,11 @@ pub enum Edit {
         /// The whole text of the file.
         text: String,
     },
+    /// Removes a file, if it exists: the archive of a withdrawn release, in an index that once held its archives itself.
+    Remove {
+        /// Path of the file in the index.
+        path: String,
+    },
 }
 
 /// A file does not have the line that an event changes: the event is of another history.
@@ -69,26 +74,30 @@ impl Edit {
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
-            Self::Append { path, .. } | Self::Replace { path, .. } | Self::Write { path, .. } => path,
+            Self::Append { path, .. }
+            | Self::Replace { path, .. }
+            | Self::Write { path, .. }
+            | Self::Remove { path } => path,
         }
     }
 
-    /// Returns the file after the change; `old` is `None` if it does not exist.
+    /// Returns the file after the change; `None`, as for `old`, if it does not exist.
     ///
     /// # Errors
     /// [`NoSuchLine`]
-    pub fn apply(&self, old: Option<&[u8]>) -> Result<Vec<u8>, NoSuchLine> {
+    pub fn apply(&self, old: Option<&[u8]>) -> Result<Option<Vec<u8>>, NoSuchLine> {
         let old = old.unwrap_or_default();
         match self {
-            Self::Append { line, .. } => Ok([old, line.as_bytes(), b"\n"].concat()),
-            Self::Write { text, .. } => Ok(text.clone().into_bytes()),
+            Self::Append { line, .. } => Ok(Some([old, line.as_bytes(), b"\n"].concat())),
+            Self::Write { text, .. } => Ok(Some(text.clone().into_bytes())),
+            Self::Remove { .. } => Ok(None),
             Self::Replace { path, at, line } => {
                 let missing = || NoSuchLine { path: path.clone(), at: *at };
                 let mut lines: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
                 let new = [line.as_bytes(), b"\n"].concat();
                 let place = at.checked_sub(1).and_then(|at| lines.get_mut(at)).ok_or_else(missing)?;
                 *place = &new;
-                Ok(lines.concat())
+                Ok(Some(lines.concat()))
             }
         }
     }
@@ -103,10 +112,11 @@ mod tests {
         let path = || "no/te/notes/ann".to_owned();
         let append = |line: &str| Edit::Append { path: path(), line: line.to_owned() };
         let replace = |at, line: &str| Edit::Replace { path: path(), at, line: line.to_owned() };
-        let one = append("{\"a\":1}").apply(None).unwrap();
-        let two = append("{\"b\":2}").apply(Some(&one)).unwrap();
+        let one = append("{\"a\":1}").apply(None).unwrap().unwrap();
+        let two = append("{\"b\":2}").apply(Some(&one)).unwrap().unwrap();
         assert_eq!(two, b"{\"a\":1}\n{\"b\":2}\n");
-        assert_eq!(replace(2, "x").apply(Some(&two)).unwrap(), b"{\"a\":1}\nx\n");
+        assert_eq!(replace(2, "x").apply(Some(&two)).unwrap().unwrap(), b"{\"a\":1}\nx\n");
+        assert_eq!(Edit::Remove { path: path() }.apply(Some(&two)), Ok(None));
         for at in [0, 3] {
             assert_eq!(replace(at, "x").apply(Some(&two)), Err(NoSuchLine { path: path(), at }));
         }

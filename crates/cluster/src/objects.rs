@@ -207,10 +207,7 @@ impl Objects {
 
     /// Returns the path of an archive: the one that it has in the tree of an index.
     fn path(&self, digest: &Digest) -> Result<path::Path, AttemptError> {
-        let hex = digest.hex();
-        let (first, rest) = hex.split_at(2);
-        let (second, _) = rest.split_at(2);
-        let path = format!("{}/{}/{first}/{second}/{hex}.skill", self.prefix, registry_index::shard::BUNDLES);
+        let path = format!("{}/{}", self.prefix, tree_path(digest));
         let path = path::Path::parse(path.trim_start_matches('/')).map_err(object_store::Error::from)?;
         Ok(path)
     }
@@ -247,6 +244,14 @@ impl Objects {
         let share = f64::from(self.jitter.hash_one(std::time::Instant::now()) as u32) / f64::from(u32::MAX);
         full.mul_f64(0.5 + share / 2.0)
     }
+}
+
+/// Returns the path of an archive in the tree of an index that holds its archives itself.
+pub(crate) fn tree_path(digest: &Digest) -> String {
+    let hex = digest.hex();
+    let (first, rest) = hex.split_at(2);
+    let (second, _) = rest.split_at(2);
+    format!("{}/{first}/{second}/{hex}.skill", registry_index::shard::BUNDLES)
 }
 
 fn open_bucket(

@@ -32,7 +32,7 @@ const ROWS: i64 = 1000;
 struct Target {
     git_dir: PathBuf,
     series: CommitSeries,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<(String, Option<Vec<u8>>)>,
     bytes: usize,
     tip: Option<String>,
     stamp: Stamp,
@@ -147,7 +147,7 @@ impl Target {
             return Ok(());
         }
         self.bytes += bytes.len();
-        self.files.push((path, bytes));
+        self.files.push((path, Some(bytes)));
         match self.files.len() >= FILES || self.bytes >= BYTES {
             true => self.flush(),
             false => Ok(()),

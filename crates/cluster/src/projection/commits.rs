@@ -248,10 +248,10 @@ impl Commits {
 
 /// Makes the commit of an event, and compares it with the one that is recorded.
 fn commit_of(series: &mut CommitSeries, event: &LoggedEvent) -> Result<String, CommitsError> {
-    let mut files: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
     for edit in &event.change.edits {
         let old = match files.remove(edit.path()) {
-            Some(changed) => Some(changed),
+            Some(changed) => changed,
             None => series.read(edit.path())?,
         };
         let new = edit.apply(old.as_deref()).map_err(|source| CommitsError::Event { seq: event.seq, source })?;

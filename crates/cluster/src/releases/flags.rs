@@ -20,6 +20,7 @@ use crate::{
     archives::{lock_content, release_content},
     database::{Abort, rows},
     events::Edit,
+    objects::tree_path,
 };
 
 /// Sets a flag and returns the updated line.
@@ -41,7 +42,6 @@ pub async fn decide(write: &Transaction<'_>, entry: &Entry, flag: Flag<'_>, by: 
             let gone = flagged(write, entry, &FlagChange::Withdrawn(reason), "withdraw", reason, by).await?;
             // Nothing is left to decide. A quarantine stays, because it withholds the copies.
             withheld::remove_copy(write, entry).await?;
-            release_content(write, &entry.digest).await?;
             Ok(gone)
         }
     }
@@ -182,7 +182,10 @@ impl<'a> LockedSkills<'a> {
         let Some(changed) = change.apply(current, &by.stamp).map_err(unserializable)? else {
             return Ok(current.clone());
         };
-        let edits = self.put([&changed]).await?;
+        let mut edits = self.put([&changed]).await?;
+        if changed.withdrawn.is_some() && release_content(self.write, &changed.digest).await? {
+            edits.push(Edit::Remove { path: tree_path(&changed.digest) });
+        }
         by.log(self.write, &subject(entry), change.message(&entry.name, &entry.version), edits).await?;
         Ok(changed)
     }

@@ -40,16 +40,10 @@ impl<'a> By<'a> {
         }
         let change = Change { message, edits };
         let kind = change.message.split_whitespace().next().filter(|word| !word.contains('/')).unwrap_or("publish");
-        let body = serde_json::to_value(&change).map_err(|error| Abort::Refused(ApiError::broken(&error)))?;
-        let mut paths: Vec<&str> = change.edits.iter().map(Edit::path).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        // The time tells a copier whether a file changed again while it was copied.
-        let sql = "with changed as (insert into dirty (path, since) select unnest($6::text[]), clock_timestamp()
-                                    on conflict (path) do update set since = excluded.since)
-                   insert into events (kind, subject, body, account, at) values ($1, $2, $3, $4, $5)";
+        let body = change.body();
+        let sql = "insert into events (kind, subject, body, account, at) values ($1, $2, $3, $4, $5)";
         let at = stored_time(self.stamp.at);
-        run(write, sql, &[&kind, &subject, &body, &self.account.as_str(), &at, &paths]).await?;
+        run(write, sql, &[&kind, &subject, &body, &self.account.as_str(), &at]).await?;
         Ok(())
     }
 }

@@ -54,8 +54,10 @@ fn replayed(database: &Database) -> BTreeMap<String, Vec<u8>> {
         let change: Change = serde_json::from_value(body).unwrap();
         assert!(change.message.ends_with('\n') && !change.edits.is_empty());
         for edit in &change.edits {
-            let new = edit.apply(files.get(edit.path()).map(Vec::as_slice)).unwrap();
-            files.insert(edit.path().to_owned(), new);
+            match edit.apply(files.get(edit.path()).map(Vec::as_slice)).unwrap() {
+                Some(new) => files.insert(edit.path().to_owned(), new),
+                None => files.remove(edit.path()),
+            };
         }
     }
     files
