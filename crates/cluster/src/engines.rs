@@ -116,7 +116,7 @@ impl Engines {
     /// [`EnginesError`] for settings that cannot be used; nothing is contacted yet.
     pub fn open(settings: EngineSettings) -> Result<Self, EnginesError> {
         let background = Arc::new(Background::start()?);
-        let objects = Arc::new(Objects::open(&settings.objects, background.handle().clone())?);
+        let objects = Arc::new(Objects::open(&settings.objects, Arc::clone(&background))?);
         let database = Database::open(&settings.database, settings.password.as_deref(), background)?;
         let is_url = |place: &&String| ["https://", "http://"].iter().any(|scheme| place.starts_with(scheme));
         if let Some(place) = settings.archives_url.as_ref().filter(|place| !is_url(place)) {
