@@ -253,7 +253,7 @@ impl Store {
 impl Change {
     /// Returns the changed paths.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.edits.iter().map(|TreeEdit::Put(path, _)| TreeEdit::Remove(path) | path.as_str())
+        self.edits.iter().map(|(TreeEdit::Put(path, _) | TreeEdit::Remove(path))| path.as_str())
     }
 
     /// Writes the objects of the change, and returns its commit; without a parent, the first one.
