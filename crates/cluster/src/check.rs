@@ -178,7 +178,8 @@ fn fault_of(path: &str, id: &str, lines: &[String], digests: &[String]) -> Resul
 /// Checks that the archive of every release is stored.
 fn check_archives(engines: &Engines, report: &mut Report) -> Result<(), CheckError> {
     let sql = "select distinct releases.digest, coalesce(archives.state, 'missing')
-        from releases left join archives using (digest) where not is_withdrawn";
+        from releases left join archives using (digest)
+        where not is_withdrawn and releases.digest is not null";
     let found = engines.database.read(async |client| Ok(rows(client, sql, &[]).await?))?;
     let needed = found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
     let needed: Vec<(String, String)> =
@@ -210,11 +211,8 @@ fn check_git(engines: &Engines, mut files: BTreeMap<String, String>, report: &mu
         report.fault(format!("the git repository is at {head}, which the database does not know: see --adopt"));
         return Ok(());
     };
-    let sql = "select distinct coalesce(edit -> 'append' ->> 'path', edit -> 'replace' ->> 'path', edit -> 'write' ->> 'path',
-            edit -> 'remove' ->> 'path')
-        from events, jsonb_array_elements(body -> 'edits') as edit where seq is null or seq > $1";
-    for row in engines.database.read(async |client| Ok(rows(client, sql, &[&place.seq]).await?))? {
-        files.remove(row.try_get::<_, String>(0).map_err(DatabaseError::from)?.as_str());
+    for path in log::paths_after(&engines.database, place.seq)? {
+        files.remove(&path);
     }
     report.files = Some(files.len() as u64);
     for (path, id) in files {
@@ -244,8 +242,13 @@ pub fn adopt(engines: &Engines) -> Result<u64, CheckError> {
     if log::position_of(&engines.database, &head)?.is_some() {
         return Ok(0);
     }
+    let changed = log::paths_after(&engines.database, log::cursor(&engines.database)?.seq)?;
     let mut adopted = 0;
     for name in index.names()? {
+        if shard::skill_file(&name).is_some_and(|path| changed.contains(&path)) {
+            let reason = "it was changed since the failover".to_owned();
+            return Err(CheckError::NotAdopted { skill: name.to_string(), reason });
+        }
         adopted += adopt_skill(engines, &name, &index.releases(&name)?)?;
         if let Some(file) = index.file(&shard::owner_file(&name.owner))? {
             write_owner(&engines.database, &name.owner, &file)?;

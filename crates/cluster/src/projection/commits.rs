@@ -114,7 +114,8 @@ impl Commits {
         Ok(Self { folder: folder.to_owned(), remote, config, pushed: None, passes: 0 })
     }
 
-    /// Numbers the visible events, then makes and pushes commits until the remote has all numbered events, or `go_on` returns false.
+    /// Numbers the visible events, then makes and pushes commits until the remote has all of them, or `go_on` returns
+    /// false.
     ///
     /// # Errors
     /// [`CommitsError`]; the next call finds its place again.
@@ -145,11 +146,6 @@ impl Commits {
         }
         self.pushed = Some(at);
         Ok(())
-    }
-
-    /// Returns the position that was reached; `None` until it is found.
-    pub fn position(&self) -> Option<&Position> {
-        self.pushed.as_ref()
     }
 
     /// Finds the place from which to continue, by the newest commit of the remote.

@@ -1,5 +1,7 @@
 //! [`LoggedEvent`]: numbered rows of the log, and what is known of their commits.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use registry_index::Stamp;
 use serde_json::Value;
@@ -111,8 +113,8 @@ pub fn record(database: &Database, made: &[(i64, String)]) -> Result<(), Databas
     database.transaction(async |write| Ok(run(write, sql, &[&numbers, &commits]).await?)).map(drop)
 }
 
-/// Adds an event of the kind `config`, which writes `config.json`, unless the newest such event has the same text. The first event of a log
-/// makes the index.
+/// Adds an event of the kind `config`, which writes `config.json`, unless the newest such event has the same text. The
+/// first event of a log makes the index.
 ///
 /// # Errors
 /// [`DatabaseError`]
@@ -142,13 +144,26 @@ pub fn record_import(database: &Database, commit: &str) -> Result<(), DatabaseEr
     let (body, at) = (Change { message: String::new(), edits: Vec::new() }.body(), stored_time(Timestamp::now()));
     let event = "with added as (
             insert into events (seq, kind, subject, body, account, at, commit_id)
-            select coalesce(max(seq), 0) + 1, $1, $2, $3, 'skillhub', $4, $2 from events
+            select coalesce(max(seq), 0) + 1, $1::text, $2::text, $3::jsonb, 'skillhub', $4::timestamptz, $2::text
+            from events
             having not exists (select 1 from events where commit_id = $2)
             returning seq
         )
-        insert into projections (name, seq, commit_id) select $5, seq, $2 from added
+        insert into projections (name, seq, commit_id) select $5::text, seq, $2::text from added
         on conflict (name) do update set seq = excluded.seq, commit_id = excluded.commit_id";
     database.transaction(async |write| Ok(run(write, event, &[&IMPORT, &commit, &body, &at, &GIT]).await?)).map(drop)
+}
+
+/// Returns the paths of files that are changed by events after a number, or by events without one.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn paths_after(database: &Database, seq: i64) -> Result<BTreeSet<String>, DatabaseError> {
+    let sql = "select distinct path from events, jsonb_array_elements(body -> 'edits') as edit,
+            lateral (select value ->> 'path' as path from jsonb_each(edit)) as changed
+        where seq is null or seq > $1";
+    let found = database.read(async |client| Ok(rows(client, sql, &[&seq]).await?))?;
+    found.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Returns the seconds since the oldest event that the projection lacks, and the number of the newest event.

@@ -1,6 +1,6 @@
 //! Tests of moves between a data folder and engines.
 
-use std::{net::SocketAddr, path::Path, time::Instant};
+use std::{net::SocketAddr, path::Path};
 
 use registry_index::{Entry, Index};
 use server::{
@@ -116,7 +116,6 @@ fn index_moves_into_engines_and_back() {
     assert_eq!(move_out(&opened, target.path(), &|_, _, _| {}).unwrap(), back, "it can be repeated");
     let second = hub(target.path());
     assert_eq!(state(&second.stores, &secret), state(&stores, &secret));
-    assert!(second.stores.rates.admit(server::store::Limited::Costly, [127, 0, 0, 1].into(), Instant::now()).is_ok());
     let index = Index::open(&target.path().join(INDEX)).unwrap();
     assert_eq!(index.verify().unwrap(), []);
     assert!(index.has_grown_from(&commits.last().unwrap().0).unwrap());
