@@ -245,17 +245,32 @@ pub fn adopt(engines: &Engines) -> Result<u64, CheckError> {
     let changed = log::paths_after(&engines.database, log::cursor(&engines.database)?.seq)?;
     let mut adopted = 0;
     for name in index.names()? {
+        let entries = index.releases(&name)?;
         if shard::skill_file(&name).is_some_and(|path| changed.contains(&path)) {
-            let reason = "it was changed since the failover".to_owned();
+            if has_all(&engines.database, &name, &entries)? {
+                continue;
+            }
+            let reason = "it lacks releases, and was changed since the failover".to_owned();
             return Err(CheckError::NotAdopted { skill: name.to_string(), reason });
         }
-        adopted += adopt_skill(engines, &name, &index.releases(&name)?)?;
+        adopted += adopt_skill(engines, &name, &entries)?;
         if let Some(file) = index.file(&shard::owner_file(&name.owner))? {
             write_owner(&engines.database, &name.owner, &file)?;
         }
     }
     log::record_import(&engines.database, &head)?;
     Ok(adopted)
+}
+
+/// Returns whether the database has all these releases.
+fn has_all(database: &Database, name: &QualifiedName, entries: &[Entry]) -> Result<bool, DatabaseError> {
+    let sql = "select count(*) from releases join skills on skill = id
+        where owner = $1 and name = $2 and version || ' ' || digest = any ($3)";
+    let wanted: Vec<String> = entries.iter().map(|entry| format!("{} {}", entry.version, entry.digest)).collect();
+    let found = database
+        .read(async |client| Ok(rows(client, sql, &[&name.owner.as_str(), &name.name.as_str(), &wanted]).await?))?;
+    let count: i64 = found.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(count.unsigned_abs() == entries.len() as u64)
 }
 
 fn adopt_skill(engines: &Engines, name: &QualifiedName, entries: &[Entry]) -> Result<u64, CheckError> {
