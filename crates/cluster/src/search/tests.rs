@@ -1,6 +1,6 @@
 //! Tests of the search over PostgreSQL.
 
-use server::store::catalogue::Filter;
+use server::store::catalogue::{Filter, PAGE};
 use testkit::Random;
 
 use super::*;
