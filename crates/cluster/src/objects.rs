@@ -156,7 +156,7 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn put(&self, digest: &Digest, bytes: &Bytes) -> Result<(), StoreError> {
-        self.attempts("store", digest, || async {
+        self.attempts("store", digest, async || {
             self.store.put(&self.path(digest)?, PutPayload::from(bytes.clone())).await?;
             Ok(())
         })
@@ -168,7 +168,7 @@ impl Objects {
     /// [`StoreError`] with [`Unavailable`] after three attempts, also if the archive is missing or has other bytes: a
     /// store may lose or garble an answer, and the archive is needed until its release is withdrawn.
     pub fn get(&self, digest: &Digest, archive: &Digest) -> Result<Bytes, StoreError> {
-        self.attempts("read", digest, || async {
+        self.attempts("read", digest, async || {
             let found = self.store.get(&self.path(digest)?).await?;
             if found.meta.size > self.limits.archive_bytes {
                 return Err(AttemptError::TooLarge(found.meta.size));
@@ -183,7 +183,7 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
-        self.attempts("find", digest, || async {
+        self.attempts("find", digest, async || {
             match self.store.head(&self.path(digest)?).await {
                 Ok(_) => Ok(true),
                 Err(object_store::Error::NotFound { .. }) => Ok(false),
@@ -197,7 +197,7 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn remove(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.attempts("remove", digest, || async {
+        self.attempts("remove", digest, async || {
             match self.store.delete(&self.path(digest)?).await {
                 Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
                 Err(error) => Err(error.into()),

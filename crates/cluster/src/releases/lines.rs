@@ -11,7 +11,7 @@ use web::ApiError;
 use crate::{
     database::{Abort, DatabaseError, row, rows, run, stored_time},
     events::Edit,
-    search::SearchWords,
+    search,
 };
 
 /// Result of a step in a transaction.
@@ -129,14 +129,7 @@ impl LockedSkill {
     pub async fn show(&self, write: &Transaction<'_>) -> Step<()> {
         let entries: Vec<Entry> = self.lines.iter().filter_map(|line| line.entry.clone()).collect();
         let newest = newest(&entries, false);
-        let (line, at) = (newest.map(Entry::to_line), newest.map(|entry| stored_time(entry.published_at)));
-        let (words, name_words) = newest.map(SearchWords::of).map(|words| (words.all, words.name)).unzip();
-        let (verdict, is_signed) =
-            (newest.map(|entry| entry.verdict.as_str()), newest.is_some_and(|entry| entry.signature.is_some()));
-        let update = "update skills set file_id = $2, newest = $3, published_at = $4, words = $5::text::tsvector,
-                      name_words = $6::text::tsvector, verdict = $7, is_signed = $8 where id = $1";
-        let file_id = blob_id(&self.file())?;
-        run(write, update, &[&self.id, &file_id, &line, &at, &words, &name_words, &verdict, &is_signed]).await?;
+        search::show(write, self.id, &blob_id(&self.file())?, newest).await?;
         let others: Vec<&str> = newest.into_iter().flat_map(Entry::relations).collect();
         let link = "with gone as (delete from links where skill = $1 and other <> all ($2))
                     insert into links (skill, other) select $1, unnest($2::text[]) on conflict do nothing";

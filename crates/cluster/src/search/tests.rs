@@ -1,6 +1,6 @@
 //! Tests of the search over PostgreSQL.
 
-use server::store::catalogue::Filter;
+use server::store::catalogue::{Filter, PAGE};
 use testkit::Random;
 
 use super::*;
@@ -31,7 +31,7 @@ fn entry(name: &str, description: &str, keywords: &[String], signed: bool) -> En
     let mut line = serde_json::json!({
         "v": 1, "name": name, "version": "1.0.0", "digest": hash, "archive": hash, "size": 1, "files": 1,
         "description": description, "keywords": keywords, "verdict": verdict, "publisher": "p",
-        "published_at": "2026-01-01T00:00:00Z"
+        "license": "MIT", "published_at": format!("2026-01-01T00:00:{:02}Z", name.len())
     });
     if signed {
         line["signature"] = "sig".into();
@@ -41,18 +41,13 @@ fn entry(name: &str, description: &str, keywords: &[String], signed: bool) -> En
 
 /// Adds the newest release of a skill, as publishing does.
 fn add(database: &Database, entry: &Entry, downloads: i64) {
-    let sql =
-        "insert into skills (owner, name, path, newest, published_at, downloads, words, name_words, verdict, is_signed)
-               values ($1, $2, $1 || '/' || $2, $3, now(), $4, $5::text::tsvector, $6::text::tsvector, $7, $8)";
-    let (owner, name, line) = (entry.name.owner.to_string(), entry.name.name.to_string(), entry.to_line());
-    let SearchWords { all, name: name_words } = SearchWords::of(entry);
+    let sql = "insert into skills (owner, name, path, downloads) values ($1, $2, $1 || '/' || $2, $3) returning id";
+    let (owner, name) = (entry.name.owner.as_str(), entry.name.name.as_str());
     let added = database.read(async |client| {
-        let signed = entry.signature.is_some();
-        let values: [&(dyn ToSql + Sync); 8] =
-            [&owner, &name, &line, &downloads, &all, &name_words, &entry.verdict, &signed];
-        Ok(run(client, sql, &values).await?)
+        let id = row(client, sql, &[&owner, &name, &downloads]).await?.unwrap().try_get(0)?;
+        Ok(show(client, id, "", Some(entry)).await?)
     });
-    assert_eq!(added.unwrap(), 1);
+    added.unwrap();
 }
 
 fn query(words: &str) -> Query {
@@ -92,6 +87,7 @@ fn results_rank_as_in_other_searches() {
         let all = entries.iter().map(|entry| (String::new(), entry.clone())).collect();
         let expected: Vec<_> = rank(all, &words, PAGE).into_iter().map(|result| result.name).collect();
         assert_eq!(names(&catalogue, &query(&words)), expected, "{words}");
+        assert_eq!(catalogue.find(&query(&words)).unwrap().total, Some(expected.len()));
         let owner = Some(Owner::parse("owner-1").unwrap());
         let of_owner = names(&catalogue, &Query { owner, ..query(&words) });
         assert!(of_owner.iter().all(|name| name.starts_with("owner-1/")));
@@ -133,33 +129,42 @@ fn common_words_find_names_and_popular_skills() {
     let popular = |name: &String| name.strip_prefix("many/skill-").unwrap().parse::<i64>().unwrap() >= 980;
     assert!(found[1..].iter().all(popular), "{found:?}");
     assert_eq!(catalogue.count().unwrap(), 1_101);
+    let total = |words: &str| catalogue.find(&query(words)).unwrap().total;
+    assert_eq!((total("common"), total(""), total("else")), (None, None, Some(1)));
+    let by_name = names(&catalogue, &Query { order: Some(Order::Name), offset: 1_100, ..query("common") });
+    assert_eq!(by_name, ["rare/common-tool"]);
 }
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn lists_are_ordered_and_filtered() {
+fn results_are_filtered_ordered_and_counted() {
     let database = TestDatabase::new();
     let (opened, catalogue) = (database.open(), PgCatalogue::new(database.open()));
-    add(&opened, &entry("b/two", "Some risky text.", &[], true), 5);
-    add(&opened, &entry("a/one", "Some text.", &[], false), 7);
-    add(&opened, &entry("c/three", "Some text.", &[], true), 6);
-    let ordered = |order| names(&catalogue, &Query { order, ..query("") });
-    assert_eq!(ordered(Order::Updated), ["c/three", "a/one", "b/two"]);
-    assert_eq!(ordered(Order::Downloads), ["a/one", "c/three", "b/two"]);
-    assert_eq!(ordered(Order::Name), ["a/one", "b/two", "c/three"]);
-    let filtered = |words: &str, allowed_only, signed_only| {
-        let filter = Filter { allowed_only, signed_only };
-        names(&catalogue, &Query { filter, order: Order::Name, ..query(words) })
-    };
-    for words in ["", "text"] {
-        assert_eq!(filtered(words, true, false), ["a/one", "c/three"]);
-        assert_eq!(filtered(words, false, true), ["b/two", "c/three"]);
-        assert_eq!(filtered(words, true, true), ["c/three"]);
+    add(&opened, &entry("b/two", "Some risky text.", &["PDF".to_owned()], true), 5);
+    add(&opened, &entry("a/eleven", "Some text.", &[], false), 6);
+    add(&opened, &entry("c/three", "Some text.", &["pdf".to_owned(), "Mail".to_owned()], true), 7);
+    for words in ["", "text", "texts"] {
+        let ordered = |order| names(&catalogue, &Query { order: Some(order), ..query(words) });
+        assert_eq!(ordered(Order::Updated), ["a/eleven", "c/three", "b/two"], "{words}");
+        assert_eq!(ordered(Order::Downloads), ["c/three", "a/eleven", "b/two"], "{words}");
+        assert_eq!(ordered(Order::Name), ["a/eleven", "b/two", "c/three"], "{words}");
+        let filtered = |filter: Filter| names(&catalogue, &Query { filter, order: Some(Order::Name), ..query(words) });
+        let text = |text: &str| Some(text.to_owned());
+        let (allowed, signed) =
+            (Filter { verdict: text("allow"), ..Filter::default() }, Filter { signed_only: true, ..Filter::default() });
+        assert_eq!(filtered(allowed.clone()), ["a/eleven", "c/three"]);
+        assert_eq!(filtered(signed), ["b/two", "c/three"]);
+        assert_eq!(filtered(Filter { signed_only: true, ..allowed }), ["c/three"]);
+        assert_eq!(filtered(Filter { keyword: text("pdf"), ..Filter::default() }), ["b/two", "c/three"]);
+        assert_eq!(filtered(Filter { keyword: text("MAIL"), ..Filter::default() }), ["c/three"]);
+        assert_eq!(filtered(Filter { license: text("mit"), ..Filter::default() }), ["a/eleven", "b/two", "c/three"]);
+        assert!(filtered(Filter { license: text("isc"), ..Filter::default() }).is_empty());
     }
-    let page = catalogue.find(&Query { limit: 2, order: Order::Downloads, ..query("") }).unwrap();
-    assert_eq!((page.skills.len(), page.has_more, page.skills[0].downloads), (2, true, 7));
+    let page = catalogue.find(&Query { limit: 2, order: Some(Order::Downloads), ..query("") }).unwrap();
+    assert_eq!((page.skills.len(), page.has_more, page.total), (2, true, Some(3)));
+    assert_eq!(page.skills[0].downloads, 7);
     let sql = "insert into links (skill, other) select id, 'b/two' from skills where owner <> 'b'";
     opened.read(async |client| Ok(run(client, sql, &[]).await?)).unwrap();
     let related = catalogue.related(&"b/two".parse().unwrap()).unwrap();
-    assert_eq!(related.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>(), ["a/one", "c/three"]);
+    assert_eq!(related.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>(), ["a/eleven", "c/three"]);
 }

@@ -5,14 +5,15 @@
 
 use std::{fmt::Write as _, iter::once};
 
-use client::search::{Term, folded, is_unspaced};
+use client::search::{Term, indexed};
 use registry_index::Entry;
+use server::store::catalogue::Matching;
 
 /// Most words of a text that count. The engine knows no later positions.
 const WORDS: usize = 16_000;
 
-/// Longest word, in bytes. The engine accepts 2,046.
-const WORD_BYTES: usize = 200;
+/// Longest word, in characters. The engine accepts 2,046 bytes.
+const WORD_CHARS: usize = 200;
 
 /// The words of a skill, as the text of a `tsvector`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,43 +46,32 @@ fn vector(texts: &[(&str, char)]) -> String {
     out
 }
 
-/// Returns the `tsquery` for skills with all terms, or with some of them. Each term matches as the beginning of a word.
+/// Returns the `tsquery` for skills that match some terms.
 #[must_use]
-pub fn query(terms: &[Term], joined_by: &str) -> String {
-    terms.iter().map(of_term).filter(|term| !term.is_empty()).collect::<Vec<_>>().join(joined_by)
+pub fn query(terms: &[Term], matching: Matching) -> String {
+    let any = |prefixes: Vec<String>| {
+        let words: Vec<_> = prefixes.iter().map(|prefix| beginning(prefix)).filter(|words| !words.is_empty()).collect();
+        words.join(" | ")
+    };
+    let joined_by = if matching == Matching::SomeForms { " | " } else { " & " };
+    let terms = matching.prefixes(terms).into_iter().map(any).filter(|term| !term.is_empty());
+    terms.map(|term| format!("({term})")).collect::<Vec<_>>().join(joined_by)
 }
 
-/// Returns the query for one term. Of a term such as `pdf-forms`, all words have to be there.
-fn of_term(term: &Term) -> String {
-    let text = match term {
-        Term::Word(text) | Term::Gram(text) => text,
-    };
+/// Returns the query for words that begin with a text. Of a text such as `pdf-forms`, all words have to be there.
+fn beginning(text: &str) -> String {
     let words = split(text);
     let Some((last, others)) = words.split_last() else { return String::new() };
     let whole = others.iter().map(|word| format!("'{word}'"));
-    let all = whole.chain(once(format!("'{last}':*"))).collect::<Vec<_>>().join(" & ");
-    format!("({all})")
+    whole.chain(once(format!("'{last}':*"))).collect::<Vec<_>>().join(" & ")
 }
 
 /// Splits a text into words, and runs of a script without spaces into each character with its successor. Words are
 /// alphanumeric, so they need no quoting.
 fn split(text: &str) -> Vec<String> {
-    let chars: Vec<char> = folded(text).chars().collect();
-    let (mut words, mut word) = (Vec::new(), String::new());
-    for (at, c) in chars.iter().enumerate() {
-        if c.is_alphanumeric() && !is_unspaced(*c) {
-            word.push(*c);
-            continue;
-        }
-        words.push(std::mem::take(&mut word));
-        if is_unspaced(*c) {
-            words.push(once(*c).chain(chars.get(at + 1).copied().filter(|next| is_unspaced(*next))).collect());
-        }
-    }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words.iter_mut().for_each(|word| word.truncate(word.floor_char_boundary(WORD_BYTES)));
-    words
+    let indexed = indexed(text);
+    let words = indexed.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| word.chars().take(WORD_CHARS).collect()).collect()
 }
 
 #[cfg(test)]
@@ -96,15 +86,17 @@ mod tests {
         assert_eq!(split("把表格 3D图"), ["把表", "表格", "格", "3d", "图"]);
         assert_eq!(split("' & | ! :* ( ) \\"), Vec::<String>::new());
         assert_eq!(vector(&[("pdf-forms", 'A'), ("图表", 'D')]), "'pdf':1A 'forms':2A '图表':3D '表':4D ");
-        assert_eq!(query(&terms("pdf-forms 图表"), " & "), "('pdf' & 'forms':*) & ('图表':*)");
-        assert_eq!(query(&terms("c++ 图"), " | "), "('c':*) | ('图':*)");
+        let of = |words: &str, matching| query(&terms(words), matching);
+        assert_eq!(of("pdf-forms 图表", Matching::All), "('pdf' & 'forms':*) & ('图表':*)");
+        assert_eq!(of("queries c++", Matching::AllForms), "('query':* | 'queri':*) & ('c':*)");
+        assert_eq!(of("c++ 图", Matching::SomeForms), "('c':*) | ('图':*)");
     }
 
     #[test]
     fn long_texts_stay_within_the_engines_limits() {
         let (long, many) = ("é".repeat(5_000), "w ".repeat(40_000));
-        assert_eq!(split(&long)[0].len(), WORD_BYTES);
+        assert_eq!(split(&long)[0].chars().count(), WORD_CHARS);
         assert!(vector(&[(&many, 'D')]).ends_with("'w':16000D "));
-        assert!(query(&terms(&long), " & ").len() <= WORD_BYTES + 10);
+        assert!(query(&terms(&long), Matching::All).len() <= 2 * WORD_CHARS + 10);
     }
 }
