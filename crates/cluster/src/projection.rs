@@ -21,13 +21,16 @@ use server::store::Gauge;
 use web::ApiError;
 
 use self::{commits::Commits, leader::Leader};
-use crate::{database::Database, objects::Objects};
+use crate::{activity::sum_downloads, database::Database, objects::Objects};
 
 /// Pause after a failure, so that an unreachable git host is not asked each second.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
 
 /// Time between two sweeps of archives.
 const SWEEP_EACH: Duration = Duration::from_secs(3600);
+
+/// Time between two sums of downloads.
+const SUM_EACH: Duration = Duration::from_secs(60);
 
 /// The background work of one replica.
 pub struct Projection {
@@ -44,6 +47,7 @@ struct Work {
     commits: Option<Commits>,
     rest_until: Option<Instant>,
     swept: Option<Instant>,
+    summed: Option<Instant>,
 }
 
 impl Projection {
@@ -51,7 +55,7 @@ impl Projection {
     #[must_use]
     pub fn new(database: Arc<Database>, objects: Arc<Objects>, commits: Option<Commits>) -> Self {
         let has_git = commits.is_some();
-        let work = Mutex::new(Work { leader: None, commits, rest_until: None, swept: None });
+        let work = Mutex::new(Work { leader: None, commits, rest_until: None, swept: None, summed: None });
         Self { database, objects, has_git, work, leads: AtomicBool::new(false) }
     }
 
@@ -115,6 +119,10 @@ impl Work {
         if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP_EACH) {
             sweep::sweep(database, &shared.objects, go_on)?;
             self.swept = Some(Instant::now());
+        }
+        if self.summed.is_none_or(|summed| summed.elapsed() >= SUM_EACH) {
+            sum_downloads(database)?;
+            self.summed = Some(Instant::now());
         }
         Ok(true)
     }
