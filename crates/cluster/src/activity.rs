@@ -116,7 +116,7 @@ impl Activity for PgActivity {
         let sql = "select skill, version, account, to_char(day, 'YYYY-MM-DD'), count from downloads where digest = $1
                    order by day desc, account";
         Ok(self.database.read(async |client| {
-            let of = |row: &Row| {
+            let of = |row: &Row| -> Result<Downloader, DatabaseError> {
                 let account: String = row.try_get(2)?;
                 Ok(Downloader {
                     skill: row.try_get(0)?,

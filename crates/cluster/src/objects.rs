@@ -263,8 +263,8 @@ fn open_bucket(
         return Err(OpenObjectsError::Location);
     }
     if let Some(endpoint) = &settings.endpoint {
-        let is_safe = endpoint.len() <= LOCATION_BYTES && client::check_token_may_go(endpoint).is_ok();
-        if !is_safe {
+        let is_web = ["https://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme));
+        if !is_web || endpoint.len() > LOCATION_BYTES || client::check_token_may_go(endpoint).is_err() {
             return Err(OpenObjectsError::Plain(endpoint.chars().take(LOCATION_BYTES).collect()));
         }
     }

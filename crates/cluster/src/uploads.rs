@@ -29,7 +29,7 @@ impl PgUploads {
 
 impl UploadStore for PgUploads {
     fn put(&self, account: &Owner, bytes: Bytes, _: Instant) -> Result<Digest, StoreError> {
-        let digest = Digest::of_bytes(&bytes);
+        let (digest, content): (Digest, &[u8]) = (Digest::of_bytes(&bytes), &bytes);
         let (account, text, most_seconds) = (account.as_str(), digest.to_string(), UPLOAD_TIME.as_secs_f64());
         let stored = self.database.transaction(async |write| -> Result<(), Abort<DatabaseError>> {
             // The clock is the database's: replicas may differ.
@@ -37,7 +37,7 @@ impl UploadStore for PgUploads {
             run(write, sql, &[&most_seconds]).await?;
             let sql = "insert into uploads (account, digest, bytes, at) values ($1, $2, $3, clock_timestamp())
                        on conflict (account, digest) do update set at = excluded.at";
-            run(write, sql, &[&account, &text, &bytes.as_ref()]).await?;
+            run(write, sql, &[&account, &text, &content]).await?;
             run(write, TRIM, &[&Some(account), &stored(UPLOAD_ACCOUNT_BYTES)]).await?;
             run(write, TRIM, &[&None::<&str>, &stored(UPLOAD_BYTES)]).await?;
             Ok(())
