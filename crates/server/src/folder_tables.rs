@@ -27,6 +27,9 @@ const BYTES: &str = "\\x";
 /// A row by column. Times are RFC 3339, bytes have the prefix `\x`.
 pub type JsonRow = Map<String, Value>;
 
+/// Adds a row to a table.
+pub type AddRow<'a> = &'a mut dyn FnMut(&JsonRow) -> Result<(), StoreError>;
+
 /// The database of a data folder.
 pub struct FolderTables {
     database: Arc<Database>,
@@ -78,10 +81,7 @@ impl FolderTables {
     ///
     /// # Errors
     /// The error of `fill`, or [`StoreError`]; nothing has changed then.
-    pub fn replace(
-        &self,
-        fill: &mut dyn FnMut(&str, &mut dyn FnMut(&JsonRow) -> Result<(), StoreError>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    pub fn replace(&self, fill: &mut dyn FnMut(&str, AddRow<'_>) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         write.pragma_update(None, "defer_foreign_keys", true)?;
