@@ -149,7 +149,7 @@ mod tests {
     use skill::Owner;
 
     use super::*;
-    use crate::{NewToken, Scope, store::People as _};
+    use crate::{NewToken, Scope};
 
     #[test]
     fn rows_survive_a_move() {
