@@ -30,7 +30,7 @@ const DATABASE_VARIABLE: &str = "SKILLHUB_SERVE_DATABASE";
 /// Maximum size of the configuration file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The file of `serve --config`, in TOML. Every key outside of `indexes` is optional. Flags and environment variables
+/// The file of `serve --config`, in TOML. Every key outside of `storage` and `indexes` is optional. Flags and variables
 /// take precedence. Paths are relative to the folder of the file.
 ///
 /// ```toml
