@@ -1,8 +1,15 @@
 //! `skillhub serve` runs a marketplace over HTTP or, with `--gateway`, serves the library.
 
+#[cfg(feature = "cluster")]
+mod engines;
+#[cfg(not(feature = "cluster"))]
+#[path = "serve/no_engines.rs"]
+mod engines;
 mod file;
 mod gateway;
 mod mirror;
+mod operating;
+mod storage;
 
 use std::{
     net::SocketAddr,
@@ -21,6 +28,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
 };
+use storage::ServedIndex;
 
 /// Default account of the first token.
 const FIRST_ACCOUNT: &str = "admin";
@@ -51,6 +59,15 @@ enum ServeCommand {
     AdminToken(AdminTokenArgs),
     /// Copy releases and their signatures from another registry
     Mirror(mirror::MirrorArgs),
+    /// Show the schema of the database of [storage], or bring it up to date
+    #[cfg_attr(not(feature = "cluster"), command(hide = true))]
+    Schema(operating::SchemaArgs),
+    /// Compare database, archives and git repository of [storage]
+    #[cfg_attr(not(feature = "cluster"), command(hide = true))]
+    Check(operating::CheckArgs),
+    /// Copy an index with its accounts from a data folder into the engines of [storage], or back
+    #[cfg_attr(not(feature = "cluster"), command(hide = true))]
+    Move(operating::MoveArgs),
 }
 
 /// Flags of `serve admin-token`.
@@ -59,13 +76,16 @@ struct AdminTokenArgs {
     /// Data folder of the server [default: below the home]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Configuration file of the server, instead of its data folder
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    config: Option<PathBuf>,
     /// Account to create the token for
     #[arg(long, value_name = "NAME", default_value = FIRST_ACCOUNT)]
     account: String,
 }
 
 /// How to serve.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 struct ServerArgs {
     /// Read settings, limits and further indexes from this TOML file; flags override it
     #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
@@ -126,20 +146,25 @@ pub fn run(context: &Context, global: &Global, args: &ServeArgs) -> Result<Exit,
     match &args.command {
         Some(ServeCommand::AdminToken(args)) => admin_token(context, args),
         Some(ServeCommand::Mirror(args)) => mirror::run(context, args),
+        Some(ServeCommand::Schema(args)) => operating::schema(context, args),
+        Some(ServeCommand::Check(args)) => operating::check(context, args),
+        Some(ServeCommand::Move(args)) => operating::move_index(context, args),
         None => serve(context, global, &args.serve),
     }
 }
 
 fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, CliError> {
-    let (settings, others) = file::settings(context, args)?;
+    let (first, others) = file::settings(context, args)?;
     if args.gateway {
-        return gateway::run(context, global, Settings { hosts: args.host.clone(), ..settings });
+        return gateway::run(context, global, Settings { hosts: args.host.clone(), ..first.settings });
     }
-    let data = settings.data.display().to_string();
+    let data = first.place();
     let further: Vec<_> =
-        others.iter().map(|index| json!({"data": index.data.display().to_string(), "hosts": index.hosts})).collect();
-    let told: Vec<_> =
-        others.iter().map(|index| format!("Serving {} as {}", index.data.display(), index.hosts.join(", "))).collect();
+        others.iter().map(|index| json!({"data": index.place(), "hosts": index.settings.hosts})).collect();
+    let told: Vec<_> = others
+        .iter()
+        .map(|index| format!("Serving {} as {}", index.place(), index.settings.hosts.join(", ")))
+        .collect();
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}");
         let document = json!({"ok": true, "url": url, "data": data, "indexes": further});
@@ -149,19 +174,23 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
             told.iter().try_for_each(|told| writeln!(out, "{told}"))
         });
     };
-    let first = Hub::open(settings).map_err(failed)?;
-    let others = others.into_iter().map(|index| Hub::open(index).map_err(failed)).collect::<Result<_, _>>()?;
+    let first = first.open()?;
+    let others = others.into_iter().map(ServedIndex::open).collect::<Result<_, _>>()?;
     server::serve(first, others, ready).map_err(failed)?;
     Ok(Exit::Done)
 }
 
 fn admin_token(context: &Context, args: &AdminTokenArgs) -> Result<Exit, CliError> {
     let account = Owner::parse(&args.account).map_err(|error| CliError::usage(error.to_string()))?;
-    let accounts = Hub::accounts_in(&data_folder(context, args.data.as_deref())).map_err(failed)?;
+    let accounts = match &args.config {
+        Some(config) => file::first_of(context, config)?.accounts()?,
+        None => Hub::accounts_in(&data_folder(context, args.data.as_deref())).map_err(failed)?,
+    };
     let by = account.clone();
     let new = NewToken { account, scope: Scope::Admin, label: "made on the server".to_owned(), expires_at: None };
     let (token, secret) = accounts.add_token(&new, true, &by, Timestamp::now()).map_err(|error| {
-        CliError::new("io", Exit::Failed, error.to_string()).hint("name the server's data folder: --data DIR")
+        CliError::new("io", Exit::Failed, error.to_string())
+            .hint("name the server's data folder with --data DIR, or its configuration with --config FILE")
     })?;
     context.out.answer(&json!({"ok": true, "secret": secret, "token": token}), |out| writeln!(out, "{secret}"))?;
     Ok(Exit::Done)

@@ -227,6 +227,12 @@ impl Entry {
         Ok(self)
     }
 
+    /// Returns the names of the skills that the release requires and that it was forked from.
+    pub fn relations(&self) -> impl Iterator<Item = &str> {
+        let required = self.fields.requires.iter().filter_map(|text| text.split('@').next());
+        required.chain(self.fields.forked_from.as_ref().map(|from| from.name.as_str()))
+    }
+
     /// Returns whether both entries are equal except for their flags.
     #[must_use]
     pub fn same_but_flags(&self, other: &Self) -> bool {

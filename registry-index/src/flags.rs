@@ -43,6 +43,97 @@ impl From<git2::Error> for FlagError {
     }
 }
 
+/// A change of one entry's flags. Every store of releases goes by it, so that flags and messages are decided in one
+/// place.
+#[derive(Debug, Clone, Copy)]
+pub enum FlagChange<'a> {
+    /// Kept out of new installs or not, with an optional reason. Without a new reason, the first one is kept.
+    Yanked {
+        /// False to revert it.
+        yanked: bool,
+        /// Reason of the publisher.
+        reason: Option<&'a str>,
+    },
+    /// Marked with advice against it; `None` removes the mark.
+    Deprecated(Option<&'a Deprecation>),
+    /// Under quarantine for a reason, or restored if it is `None`. The first reason is kept.
+    Quarantined {
+        /// Reason of the moderators.
+        reason: Option<&'a str>,
+        /// Value of the flag `yanked`, for readers that do not know quarantine.
+        yanked: bool,
+    },
+    /// Withdrawn for a reason. The first reason is kept.
+    Withdrawn(&'a str),
+}
+
+impl FlagChange<'_> {
+    /// Returns the entry after the change; `None` if it is already in effect.
+    ///
+    /// # Errors
+    /// [`LineError::Json`] if a reason cannot be serialized.
+    pub fn apply(&self, entry: &Entry, stamp: &Stamp) -> Result<Option<Entry>, LineError> {
+        let changed = match *self {
+            Self::Yanked { yanked, reason } => {
+                let reason = if yanked { reason.or(entry.yanked_reason()) } else { None };
+                entry.clone().with_yanked(yanked).with_yanked_reason(reason)?
+            }
+            Self::Deprecated(deprecation) => entry.clone().with_deprecated(deprecation)?,
+            Self::Quarantined { reason, yanked } => {
+                let notice = reason.map(|reason| entry.quarantined().unwrap_or_else(|| notice(reason, stamp)));
+                entry.clone().with_quarantined(notice.as_ref())?.with_held(None)?.with_yanked(yanked)
+            }
+            Self::Withdrawn(_) if entry.withdrawn.is_some() => return Ok(None),
+            Self::Withdrawn(reason) => {
+                entry.clone().with_withdrawn(Withdrawal { reason: reason.to_owned(), at: stamp.to_the_second().at })?
+            }
+        };
+        Ok((changed != *entry).then_some(changed))
+    }
+
+    /// Returns the message of the commit.
+    #[must_use]
+    pub fn message(&self, name: &QualifiedName, version: &Version) -> String {
+        let word = match self {
+            Self::Yanked { yanked: true, .. } => "yank",
+            Self::Yanked { yanked: false, .. } => "unyank",
+            Self::Deprecated(Some(_)) => "deprecate",
+            Self::Deprecated(None) => "undeprecate",
+            Self::Quarantined { reason: Some(_), .. } => "quarantine",
+            Self::Quarantined { reason: None, .. } => "restore",
+            Self::Withdrawn(_) => "withdraw",
+        };
+        format!("{word} {name} {version}\n")
+    }
+}
+
+impl Entry {
+    /// Returns the entry on hold for a reason, or after its hold if `reason` is `None`; `None` if nothing changes. A
+    /// release that is withdrawn or under quarantine is not put on hold.
+    ///
+    /// # Errors
+    /// [`LineError::Json`] if the reason cannot be serialized.
+    pub fn hold_change(&self, reason: Option<&str>, stamp: &Stamp) -> Result<Option<Self>, LineError> {
+        let is_decided = self.withdrawn.is_some() || self.quarantined().is_some();
+        if reason.is_some() && (is_decided || self.held().is_some()) {
+            return Ok(None);
+        }
+        let changed = self.clone().with_held(reason.map(|reason| notice(reason, stamp)).as_ref())?;
+        Ok((changed != *self).then_some(changed))
+    }
+}
+
+/// Returns the message of a commit that puts copies on hold, or ends their holds.
+#[must_use]
+pub fn hold_message(is_held: bool, releases: &[(&QualifiedName, &Version)]) -> String {
+    let word = if is_held { "hold" } else { "release" };
+    let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));
+    for (name, version) in releases {
+        message.push_str(&format!("{name} {version}\n"));
+    }
+    message
+}
+
 impl Index {
     /// Yanks a release, with an optional reason, or reverts that. New installs do not choose a yanked release, but its
     /// archive remains, and its exact version can still be installed. Returns the entry after the change. Repeating a
@@ -58,12 +149,7 @@ impl Index {
         reason: Option<&str>,
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
-        let word = if yanked { "yank" } else { "unyank" };
-        self.set_flag(name, version, word, stamp, |_, entry| {
-            let reason = if yanked { reason.or(entry.yanked_reason()) } else { None };
-            let changed = entry.clone().with_yanked(yanked).with_yanked_reason(reason)?;
-            Ok(((changed != *entry).then_some(changed), None))
-        })
+        self.set_flag(name, version, &FlagChange::Yanked { yanked, reason }, stamp)
     }
 
     /// Marks a release as deprecated, or removes the mark if `deprecation` is `None`. A deprecated release can still be
@@ -78,11 +164,7 @@ impl Index {
         deprecation: Option<&Deprecation>,
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
-        let word = if deprecation.is_some() { "deprecate" } else { "undeprecate" };
-        self.set_flag(name, version, word, stamp, |_, entry| {
-            let changed = entry.clone().with_deprecated(deprecation)?;
-            Ok(((changed != *entry).then_some(changed), None))
-        })
+        self.set_flag(name, version, &FlagChange::Deprecated(deprecation), stamp)
     }
 
     /// Puts a release under quarantine for a reason, or restores it if `reason` is `None`. `yanked` is set too, for
@@ -99,12 +181,7 @@ impl Index {
         yanked: bool,
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
-        let word = if reason.is_some() { "quarantine" } else { "restore" };
-        self.set_flag(name, version, word, stamp, |_, entry| {
-            let notice = reason.map(|reason| entry.quarantined().unwrap_or_else(|| notice(reason, stamp)));
-            let changed = entry.clone().with_quarantined(notice.as_ref())?.with_held(None)?.with_yanked(yanked);
-            Ok(((changed != *entry).then_some(changed), None))
-        })
+        self.set_flag(name, version, &FlagChange::Quarantined { reason, yanked }, stamp)
     }
 
     /// Puts releases on hold because they have the content of a release under quarantine, or ends the hold if `reason`
@@ -119,11 +196,9 @@ impl Index {
         reason: Option<&str>,
         stamp: &Stamp,
     ) -> Result<(), FlagError> {
-        let (word, notice) =
-            (if reason.is_some() { "hold" } else { "release" }, reason.map(|reason| notice(reason, stamp)));
         self.update(|base| {
             let mut files: BTreeMap<String, Lines> = BTreeMap::new();
-            let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));
+            let mut changed = Vec::new();
             for (name, version) in releases {
                 let Some(path) = shard::skill_file(name) else { continue };
                 let lines = match files.entry(path) {
@@ -133,13 +208,11 @@ impl Index {
                         slot.insert(lines)
                     }
                 };
-                let Some(entry) = lines.find(version).cloned() else { continue };
-                let is_decided = entry.withdrawn.is_some() || entry.quarantined().is_some();
-                if notice.is_some() && (is_decided || entry.held().is_some()) {
-                    continue;
+                let held = lines.find(version).map(|entry| entry.hold_change(reason, stamp)).transpose()?.flatten();
+                if let Some(held) = held {
+                    lines.replace(held);
+                    changed.push((name, version));
                 }
-                lines.replace(entry.with_held(notice.as_ref())?);
-                message.push_str(&format!("{name} {version}\n"));
             }
             let mut edits = Vec::new();
             for (path, lines) in files {
@@ -151,6 +224,7 @@ impl Index {
             if edits.is_empty() {
                 return Ok(PlanOutcome::Done(()));
             }
+            let message = hold_message(reason.is_some(), &changed);
             Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, ()))
         })
     }
@@ -187,34 +261,30 @@ impl Index {
         reason: &str,
         stamp: &Stamp,
     ) -> Result<Entry, FlagError> {
-        self.set_flag(name, version, "withdraw", stamp, |base, entry| {
-            if entry.withdrawn.is_some() {
-                return Ok((None, None));
-            }
-            let at = stamp.to_the_second().at;
-            let changed = entry.clone().with_withdrawn(Withdrawal { reason: reason.to_owned(), at })?;
-            Ok((Some(changed), self.orphaned_bundle(base, entry)?))
-        })
+        self.set_flag(name, version, &FlagChange::Withdrawn(reason), stamp)
     }
 
-    /// Changes one entry, and optionally removes an archive, in one commit.
+    /// Changes one entry in one commit. A withdrawal also removes its archive.
     fn set_flag(
         &self,
         name: &QualifiedName,
         version: &Version,
-        word: &str,
+        change: &FlagChange<'_>,
         stamp: &Stamp,
-        change: impl Fn(&Snapshot<'_>, &Entry) -> Result<(Option<Entry>, Option<TreeEdit>), FlagError>,
     ) -> Result<Entry, FlagError> {
         let missing = || FlagError::NotFound { name: name.clone(), version: version.clone() };
         let path = shard::skill_file(name).ok_or_else(missing)?;
         self.update(|base| {
             let lines = read_lines(base, &path)?;
             let entry = lines.find(version).ok_or_else(missing)?;
-            let (Some(changed), removal) = change(base, entry)? else { return Ok(PlanOutcome::Done(entry.clone())) };
+            let Some(changed) = change.apply(entry, stamp)? else { return Ok(PlanOutcome::Done(entry.clone())) };
+            let removal = match change {
+                FlagChange::Withdrawn(_) => self.orphaned_bundle(base, entry)?,
+                _ => None,
+            };
             let mut edits = vec![rewritten(&path, lines, &changed)];
             edits.extend(removal);
-            let message = format!("{word} {name} {version}\n");
+            let message = change.message(name, version);
             Ok(PlanOutcome::Commit(Change { edits, message, stamp: stamp.clone() }, changed))
         })
     }

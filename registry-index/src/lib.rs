@@ -30,6 +30,7 @@ mod packing;
 mod publish;
 mod requirement;
 mod seeds;
+mod series;
 pub mod shard;
 mod signature;
 mod status;
@@ -41,7 +42,7 @@ pub use changelog::{CHANGELOG_CHARS, ChangelogError, checked_changelog};
 pub use config::{ArchiveLocation, Config, ConfigError};
 pub use content::{FetchError, LineDiffers};
 pub use entry::{Entry, EvalCounts, Fields, ForkedFrom, LineError, OutcomeCounts, Withdrawal};
-pub use flags::FlagError;
+pub use flags::{FlagChange, FlagError, hold_message};
 pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use mirror::MirrorError;
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};
@@ -49,6 +50,7 @@ pub use packing::{PackBounds, Packed};
 pub use publish::{AppendError, Appended, ClearedRelease, NewRelease, Planned, Stamp, plan};
 pub use requirement::{Requirement, RequirementError};
 pub use seeds::{SeedError, builtin_names, builtins, seed, seeds};
+pub use series::CommitSeries;
 pub use signature::{
     KeyError, PublicKey, SecretKey, SignatureError, key_statement, namespace_of, signed_with, statement,
 };

@@ -365,7 +365,10 @@ pub(crate) fn read(base: &Snapshot<'_>, owner: &Owner) -> Result<Result<OwnerFil
 
 impl OwnerFile {
     /// Returns the key of this owner that signed a release; `None` if it is not signed.
-    pub(crate) fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
+    ///
+    /// # Errors
+    /// [`SignerError`] if the signature is not valid for this owner.
+    pub fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
         let Some(signature) = &entry.signature else { return Ok(None) };
         let release = format!("{} {}", entry.name, entry.version);
         let text = statement(&entry.name, &entry.version, &entry.digest);
@@ -384,8 +387,16 @@ impl OwnerFile {
         }
     }
 
-    /// Applies a change and returns the commit message; `None` if it is already in effect.
-    fn change(&mut self, owner: &Owner, change: &KeyChange, at: Timestamp) -> Result<Option<String>, KeyChangeError> {
+    /// Applies a change and returns the message of its commit; `None` if it is already in effect.
+    ///
+    /// # Errors
+    /// [`KeyChangeError`] if the keys do not allow it.
+    pub fn change(
+        &mut self,
+        owner: &Owner,
+        change: &KeyChange,
+        at: Timestamp,
+    ) -> Result<Option<String>, KeyChangeError> {
         match change {
             KeyChange::Add { key, vouched_by } => {
                 if let Some(signature) = vouched_by {

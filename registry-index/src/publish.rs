@@ -266,6 +266,24 @@ impl<'a> ClearedRelease<'a> {
         &self.entry
     }
 
+    /// Its packed files.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        self.archive
+    }
+
+    /// The path of the file of its skill.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The message of its commit.
+    #[must_use]
+    pub fn message(&self) -> String {
+        message_of(&self.entry)
+    }
+
     /// The file of an owner with this release: one who has none gets one, and a first key is added to it. `None` when it
     /// stays as it is.
     fn owner_file(&self, known: Option<&[u8]>) -> Result<Option<String>, AppendError> {

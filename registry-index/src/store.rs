@@ -23,7 +23,7 @@ use thiserror::Error;
 use crate::{Stamp, owner_files::OwnerFiles, shard};
 
 const BRANCH: &str = "main";
-const REFERENCE: &str = "refs/heads/main";
+pub(crate) const REFERENCE: &str = "refs/heads/main";
 /// Priority of the objects in memory: libgit2 asks them before the files, and writes to them.
 const BEFORE_FILES: i32 = 1000;
 /// Maximum number of attempts of a writer; with the delays about five seconds.
@@ -154,7 +154,7 @@ impl Store {
     /// Writes the settings for pushes, partial fetches and syncing. git renamed the setting for syncing in 2.36 and
     /// warns about the old name, which is the only one that libgit2 knows. The old name is therefore written to a
     /// separate file.
-    fn configure(&self) -> Result<(), git2::Error> {
+    pub fn configure(&self) -> Result<(), git2::Error> {
         let mut config = self.repo.config()?.open_level(ConfigLevel::Local)?;
         for key in ["receive.denyNonFastForwards", "receive.denyDeletes", "uploadpack.allowFilter"] {
             config.set_bool(key, true)?;
@@ -232,19 +232,15 @@ impl Store {
     /// Returns `false` if the branch has moved or is locked.
     fn try_commit(&self, base: &Snapshot<'_>, change: &Change) -> Result<bool, StoreError> {
         if let Some(pinned) = &self.pinned {
-            pinned.draft.set(Some(change.write(&self.repo, base)?.id()));
+            pinned.draft.set(Some(change.write(&self.repo, Some(base.commit.id()))?.id()));
             return Ok(true);
         }
-        // Whatever this repository writes stays in its memory until it is packed.
-        let repo = Repository::open_bare(self.repo.path())?;
-        add_settings(&repo)?;
-        let odb = repo.odb()?;
-        odb.add_new_mempack_backend(BEFORE_FILES)?;
-        let commit = change.write(&repo, base)?;
+        let repo = in_memory(self.repo.path())?;
+        let commit = change.write(&repo, Some(base.commit.id()))?;
         if self.snapshot()?.commit.id() != base.commit.id() {
             return Ok(false);
         }
-        change.pack(&repo, &commit)?;
+        write_pack(&repo, [(commit.id(), change.paths())])?;
         let commit = commit.id();
         match self.repo.reference_matching(REFERENCE, commit, true, base.commit.id(), "append") {
             Ok(_) => Ok(true),
@@ -255,8 +251,13 @@ impl Store {
 }
 
 impl Change {
-    /// Writes the objects of the change, and returns its commit.
-    fn write<'repo>(&self, repo: &'repo Repository, base: &Snapshot<'_>) -> Result<Commit<'repo>, git2::Error> {
+    /// Returns the changed paths.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.edits.iter().map(|(TreeEdit::Put(path, _) | TreeEdit::Remove(path))| path.as_str())
+    }
+
+    /// Writes the objects of the change, and returns its commit; without a parent, the first one.
+    pub fn write<'repo>(&self, repo: &'repo Repository, parent: Option<Oid>) -> Result<Commit<'repo>, git2::Error> {
         let mut builder = TreeUpdateBuilder::new();
         for edit in &self.edits {
             match edit {
@@ -264,17 +265,36 @@ impl Change {
                 TreeEdit::Remove(path) => builder.remove(path.as_str()),
             };
         }
-        let tree = repo.find_tree(builder.create_updated(repo, &repo.find_tree(base.tree.id())?)?)?;
-        let parent = repo.find_commit(base.commit.id())?;
-        repo.find_commit(write_commit(repo, &tree, &[&parent], &self.message, &self.stamp)?)
+        let parent = parent.map(|parent| repo.find_commit(parent)).transpose()?;
+        let base = match &parent {
+            Some(parent) => parent.tree()?,
+            None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
+        };
+        let tree = repo.find_tree(builder.create_updated(repo, &base)?)?;
+        let parents: Vec<_> = parent.iter().collect();
+        repo.find_commit(write_commit(repo, &tree, &parents, &self.message, &self.stamp)?)
     }
+}
 
-    /// Writes the commit with the folders and files that it changed to the disk, as one pack.
-    fn pack(&self, repo: &Repository, commit: &Commit<'_>) -> Result<(), git2::Error> {
-        let mut pack = repo.packbuilder()?;
+/// Opens a repository so that whatever is written stays in memory until it is packed.
+pub(crate) fn in_memory(git_dir: &Path) -> Result<Repository, git2::Error> {
+    let repo = Repository::open_bare(git_dir)?;
+    add_settings(&repo)?;
+    repo.odb()?.add_new_mempack_backend(BEFORE_FILES)?;
+    Ok(repo)
+}
+
+/// Writes commits with the folders and files that each changed to the disk, as one pack.
+pub(crate) fn write_pack<'a, Paths: IntoIterator<Item = &'a str>>(
+    repo: &Repository,
+    commits: impl IntoIterator<Item = (Oid, Paths)>,
+) -> Result<(), git2::Error> {
+    let mut pack = repo.packbuilder()?;
+    for (commit, paths) in commits {
+        let commit = repo.find_commit(commit)?;
         pack.insert_object(commit.id(), None)?;
         pack.insert_object(commit.tree_id(), None)?;
-        for TreeEdit::Put(path, _) | TreeEdit::Remove(path) in &self.edits {
+        for path in paths {
             let mut folder = commit.tree()?;
             for part in path.split('/') {
                 let Some(entry) = folder.get_name(part).map(|entry| (entry.id(), entry.kind())) else { break };
@@ -284,8 +304,8 @@ impl Change {
                 }
             }
         }
-        pack.write(&repo.path().join("objects/pack"), 0o444)
     }
+    pack.write(&repo.path().join("objects/pack"), 0o444)
 }
 
 impl<'a> Snapshot<'a> {

@@ -11,7 +11,10 @@ use serde::Deserialize;
 use server::{Settings, Visibility};
 use web::{AddressBlock, AddressBlockError, ServerLimits, TrustedProxies};
 
-use super::ServerArgs;
+use super::{
+    ServerArgs,
+    storage::{ServedIndex, StorageTable, invalid},
+};
 use crate::{
     context::Context,
     exit::{CliError, Exit},
@@ -21,10 +24,13 @@ use crate::{
 /// Default address of the server.
 const ADDRESS: &str = "127.0.0.1:8700";
 
+/// Environment variable with the address of the first index's database.
+const DATABASE_VARIABLE: &str = "SKILLHUB_SERVE_DATABASE";
+
 /// Maximum size of the configuration file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The file of `serve --config`, in TOML. Every key outside of `indexes` is optional. Flags and environment variables
+/// The file of `serve --config`, in TOML. Every key outside of `storage` and `indexes` is optional. Flags and variables
 /// take precedence. Paths are relative to the folder of the file.
 ///
 /// ```toml
@@ -46,6 +52,13 @@ const FILE_BYTES: u64 = 1 << 20;
 /// connections = 1024
 /// connections_of_client = 256         # does not limit trusted proxies and this machine
 /// sign_ins_per_minute = 30            # per client, on the web pages
+///
+/// [storage]                           # absent: everything is in the data folder
+/// kind = "cluster"                    # PostgreSQL and an object store, which several servers share
+/// database = "postgres://skillhub@db1,db2/skillhub?target_session_attrs=read-write"
+/// objects = "s3://skills/hub"
+/// index_remote = "ssh://git@git.example.org/skills/index.git"
+/// archives_url = "https://skills.example.org/index/bundles/{hex:0:2}/{hex:2:4}/{hex}.skill"
 ///
 /// [indexes.company]                   # a further index with its own accounts and host names
 /// data = "/srv/company"
@@ -76,6 +89,8 @@ struct ServeFile {
     log: bool,
     /// Limits that keep one client from exhausting the server.
     limits: LimitsTable,
+    /// Where the index and its accounts are kept; in the data folder by default.
+    storage: Option<StorageTable>,
     /// Further indexes by name, each with its own accounts and host names.
     indexes: BTreeMap<String, IndexTable>,
 }
@@ -116,19 +131,24 @@ struct IndexTable {
     /// True to refuse all changes.
     #[serde(default)]
     read_only: bool,
+    /// Where the index and its accounts are kept; in the data folder by default.
+    storage: Option<StorageTable>,
 }
 
 /// Builds the settings of a server: those of its first index, and those of the further ones.
 ///
 /// # Errors
 /// The file cannot be read or has unknown fields, the address is invalid, or two indexes cannot be distinguished.
-pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<Settings>), CliError> {
+pub fn settings(context: &Context, args: &ServerArgs) -> Result<(ServedIndex, Vec<ServedIndex>), CliError> {
     let (file, folder) = match &args.config {
         Some(path) => {
             let path = context.absolute(path);
             (read(&path)?, path.parent().unwrap_or(&path).to_owned())
         }
         None => (ServeFile::default(), context.cwd.clone()),
+    };
+    let storage = |table: &Option<StorageTable>, database| {
+        table.clone().map_or_else(|| Ok(StorageTable::default()), |table| table.checked(&folder, database))
     };
     let written = args.addr.clone().or(file.addr.clone()).unwrap_or_else(|| ADDRESS.to_owned());
     let address = written.parse().map_err(|_| {
@@ -161,15 +181,28 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
         proxy_account_header: table.proxy_account_header.clone(),
         ..settings.clone()
     };
-    let others: Vec<Settings> = file.indexes.values().map(further).collect();
-    check_apart(&settings, file.indexes.keys().map(String::as_str).zip(&others))?;
-    Ok((settings, others))
+    let other = |table: &IndexTable| -> Result<_, CliError> {
+        Ok(ServedIndex { settings: further(table), storage: storage(&table.storage, None)? })
+    };
+    let others = file.indexes.values().map(other).collect::<Result<Vec<_>, _>>()?;
+    check_apart(&settings, file.indexes.keys().map(String::as_str).zip(others.iter().map(|other| &other.settings)))?;
+    let database = std::env::var(DATABASE_VARIABLE).ok().filter(|address| !address.is_empty());
+    Ok((ServedIndex { storage: storage(&file.storage, database)?, settings }, others))
+}
+
+/// Builds the settings of the first index in a configuration file.
+///
+/// # Errors
+/// As [`settings`].
+pub fn first_of(context: &Context, config: &Path) -> Result<ServedIndex, CliError> {
+    let args = ServerArgs { config: Some(config.to_owned()), ..ServerArgs::default() };
+    Ok(settings(context, &args)?.0)
 }
 
 fn trusted(addresses: &[String]) -> Result<TrustedProxies, CliError> {
     let blocks = addresses.iter().map(|text| text.parse()).collect::<Result<Vec<AddressBlock>, AddressBlockError>>();
     let refused = |error: AddressBlockError| {
-        CliError::new("invalid_config", Exit::Usage, format!("invalid trusted proxy: {error}"))
+        invalid(format!("invalid trusted proxy: {error}"))
             .hint("write addresses, such as `trusted_proxies = [\"127.0.0.1\"]`")
     };
     Ok(blocks.map_err(refused)?.into())
@@ -183,19 +216,14 @@ fn read(path: &Path) -> Result<ServeFile, CliError> {
     };
     let text = text_at(path, FILE_BYTES).map_err(|error| unreadable(&error))?;
     toml::from_str(&text).map_err(|error| {
-        CliError::new(
-            "invalid_config",
-            Exit::Usage,
-            format!("invalid settings in {shown}: {}", error.to_string().trim()),
-        )
-        .hint("compare it with the example in docs/guides/server.md")
+        invalid(format!("invalid settings in {shown}: {}", error.to_string().trim()))
+            .hint("compare it with the example in docs/guides/server.md")
     })
 }
 
 /// Rejects further indexes without a host name, and folders or host names that two indexes share.
 fn check_apart<'a>(first: &'a Settings, others: impl Iterator<Item = (&'a str, &'a Settings)>) -> Result<(), CliError> {
-    let refused =
-        |text: String, hint: &str| Err(CliError::new("invalid_config", Exit::Usage, text).hint(hint.to_owned()));
+    let refused = |text: String, hint: &str| Err(invalid(text).hint(hint.to_owned()));
     let mut folders = BTreeSet::from([&first.data]);
     let mut names: BTreeSet<String> = first.hosts.iter().map(|host| host.to_lowercase()).collect();
     for (index, settings) in others {

@@ -125,9 +125,18 @@ pub(crate) fn untrusted() -> Failure {
 
 /// Creates a client for one URL. Loopback addresses bypass the proxy. Root certificates are loaded for https only.
 fn agent(url: &str) -> Result<Agent, TrustError> {
+    agent_within(url, TIME_LIMIT, CONNECT_LIMIT)
+}
+
+/// Creates a client for URLs of one origin, which follows no redirects and returns responses of any status, with time
+/// limits for a whole request and for establishing its connection.
+///
+/// # Errors
+/// [`TrustError`] when the root certificates cannot be read.
+pub fn agent_within(url: &str, time_limit: Duration, connect_limit: Duration) -> Result<Agent, TrustError> {
     let config = Agent::config_builder()
-        .timeout_global(Some(TIME_LIMIT))
-        .timeout_connect(Some(CONNECT_LIMIT))
+        .timeout_global(Some(time_limit))
+        .timeout_connect(Some(connect_limit))
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)

@@ -144,7 +144,7 @@ pub use discovery::{OfferedSkill, Pick, PickError};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use git::ProgramError;
 pub use git_source::GitError;
-pub use http::{HttpError, check_token_may_go};
+pub use http::{HttpError, agent_within, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
     Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Prefetch,
@@ -167,8 +167,8 @@ pub use publish::{
     Publisher, publish, publish_all, publish_fork, skill_folders,
 };
 pub use registry::{
-    EMBEDDED, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry, installed_sources,
-    is_git_location, token_variable,
+    EMBEDDED, IndexRemote, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError, init_registry,
+    installed_sources, is_git_location, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
 pub use releases::{Info, ReleaseNotes, Signed, YankError, Yanked, deprecate, info, yank};

@@ -2,6 +2,7 @@
 
 mod credential;
 mod error;
+mod index_remote;
 mod init;
 mod last_seen;
 mod location;
@@ -33,6 +34,7 @@ use skill::{Digest, Owner, QualifiedName, SkillName, archive::Archive};
 
 pub use credential::token_variable;
 pub use error::RegistryError;
+pub use index_remote::IndexRemote;
 pub use init::{init_registry, is_git_location};
 use last_seen::{Growth, LastSeen};
 pub(crate) use location::Location;

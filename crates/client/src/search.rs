@@ -1,6 +1,7 @@
 //! Full-text search for skills, in any script: [`rank`], [`Term`] and the results.
 
 pub(crate) mod result;
+mod stem;
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ use crate::{
     registry::{Registries, Registry, RegistryError, SearchedRegistry},
 };
 
+use self::stem::Stem;
 pub use result::{SearchResult, SearchedSource, SourceState};
 
 /// Default number of results.
@@ -206,6 +208,25 @@ pub enum Term {
     Gram(String),
 }
 
+impl Term {
+    /// Returns the beginning of all words that match the term itself.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        match self {
+            Self::Word(text) | Self::Gram(text) => text,
+        }
+    }
+
+    /// Returns the beginnings of all words that match the term in any English form, also those of [`Term::prefix`].
+    #[must_use]
+    pub fn stem_prefixes(&self) -> Vec<String> {
+        match self {
+            Self::Word(word) => Stem::of(word).prefixes(),
+            Self::Gram(gram) => vec![gram.clone()],
+        }
+    }
+}
+
 /// The searchable text of a skill, normalised.
 struct Text {
     name: String,
@@ -252,7 +273,7 @@ impl Text {
             NAME_WORD + u32::from(self.name.starts_with(word)) * (NAME_PREFIX - NAME_WORD)
         } else if self.name.starts_with(word) {
             NAME_PREFIX - 1
-        } else if self.name.contains(word) || self.name.contains(singular(word)) {
+        } else if self.name.contains(word) || self.name.split('-').any(|part| has_stem(part, word)) {
             NAME_PART
         } else {
             0
@@ -260,7 +281,7 @@ impl Text {
         let in_owner = if self.owner == word || format!("{}/{}", self.owner, self.name) == word { OWNER } else { 0 };
         let in_keywords = if self.keywords.iter().any(|keyword| keyword == word) {
             KEYWORD
-        } else if self.keywords.iter().any(|keyword| keyword.contains(word)) {
+        } else if self.keywords.iter().any(|keyword| keyword.contains(word) || has_stem(keyword, word)) {
             KEYWORD / 2
         } else {
             0
@@ -286,13 +307,14 @@ impl Text {
     }
 }
 
-/// Returns whether a word of the description is a longer form of the search term, or its singular.
+/// Returns whether a word of the description is a longer form of the search term, or another form of it.
 fn is_part(other: &str, word: &str) -> bool {
-    other.starts_with(word) || (word.chars().count() > 3 && other.contains(word)) || other == singular(word)
+    other.starts_with(word) || (word.chars().count() > 3 && other.contains(word)) || has_stem(other, word)
 }
 
-fn singular(word: &str) -> &str {
-    word.strip_suffix('s').filter(|rest| rest.chars().count() > 2).unwrap_or(word)
+/// Returns whether two words are forms of the same English word.
+fn has_stem(one: &str, other: &str) -> bool {
+    Stem::of(one) == Stem::of(other)
 }
 
 /// Normalises text with NFKC and lower case, so that full and half width, and upper and lower case, are equal.
@@ -302,6 +324,26 @@ pub fn folded(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+}
+
+/// Normalises a text for an index of words: case-folded, and scripts without spaces cut into overlapping pairs of
+/// characters.
+#[must_use]
+pub fn indexed(text: &str) -> String {
+    let folded = folded(text);
+    let chars: Vec<char> = folded.chars().collect();
+    let mut out = String::with_capacity(folded.len());
+    for (at, c) in chars.iter().enumerate() {
+        if is_unspaced(*c) {
+            out.push(' ');
+            out.push(*c);
+            out.extend(chars.get(at + 1).filter(|next| is_unspaced(**next)));
+            out.push(' ');
+        } else {
+            out.push(*c);
+        }
+    }
+    out
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -455,6 +497,22 @@ mod tests {
     fn plurals_and_prefixes_match() {
         assert_eq!(names("scanners"), ["zoe/scanner"]);
         assert!(names("export").contains(&"zoe/notes".to_owned()));
+    }
+
+    #[test]
+    fn english_forms_match_each_other() {
+        let entries =
+            || vec![entry("acme/one", "Runs a test.", &["query"]), entry("acme/two", "Merges branches.", &[])];
+        let found = |query: &str| -> Vec<_> { rank(entries(), query, 9).into_iter().map(|one| one.name).collect() };
+        for query in ["test", "tests", "testing", "tested", "running tests", "queries"] {
+            assert_eq!(found(query), ["acme/one"], "{query}");
+        }
+        for query in ["merge", "merging", "branch", "merged branch"] {
+            assert_eq!(found(query), ["acme/two"], "{query}");
+        }
+        for query in ["tester", "text", "bus", "querying-x"] {
+            assert!(found(query).is_empty(), "{query}");
+        }
     }
 
     #[test]

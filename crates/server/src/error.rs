@@ -5,7 +5,7 @@ pub use web::ApiError;
 
 use crate::{
     access::Denied,
-    store::records::{AccountError, StoreError},
+    store::records::{AccountError, StoreError, Unavailable},
 };
 
 impl From<Denied> for ApiError {
@@ -33,7 +33,27 @@ macro_rules! broken {
     )+ };
 }
 
-broken!(crate::store::embedded::database::DatabaseError, StoreError);
+broken!(crate::store::embedded::database::DatabaseError);
+
+/// Seconds after which a client repeats a request that a backend could not answer.
+const RETRY_SECS: u64 = 5;
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let broken = Self::broken(&error);
+        if !error.0.is::<Unavailable>() {
+            return broken;
+        }
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            code: "unavailable",
+            message: "a store of this server does not answer at present".to_owned(),
+            retry_after: Some(RETRY_SECS),
+            ..broken
+        }
+        .hint(format!("repeat the request in {RETRY_SECS} seconds"))
+    }
+}
 
 impl From<AccountError> for ApiError {
     fn from(error: AccountError) -> Self {
@@ -42,7 +62,8 @@ impl From<AccountError> for ApiError {
                 .hint("create a token for the account first, which creates the account"),
             AccountError::LastMaintainer(_) => Self::new(StatusCode::CONFLICT, "last_maintainer", error.to_string())
                 .hint("make another account a maintainer first"),
-            AccountError::Store(_) | AccountError::Random(_) => Self::broken(&error),
+            AccountError::Store(error) => error.into(),
+            AccountError::Random(_) => Self::broken(&error),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! [`guard`]: host check, rate limits, request timeout, response headers and access log.
 
-use std::time::Instant;
+use std::{net::IpAddr, time::Instant};
 
 use axum::{
     extract::{Request, State},
@@ -20,7 +20,7 @@ use web::{
 
 use crate::{
     access::Visibility,
-    api::Shared,
+    api::{Shared, run},
     error::ApiError,
     store::{Limited, TooMany},
 };
@@ -38,7 +38,12 @@ pub async fn guard(State(hub): State<Shared>, mut request: Request, next: Next) 
     let client = identify(&hub.settings.trusted_proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let terms = Terms { session: MARKET, time: hub.settings.limits.request_time, slow_hint: None };
-    let mut response = terms.answer(admitted(&hub, &request, client), request, next).await;
+    let limited = admitted(&hub, &request, client);
+    let admitted = match limited {
+        Ok(Some((kind, client))) => within_rate(&hub, kind, client).await,
+        other => other.map(drop),
+    };
+    let mut response = terms.answer(admitted, request, next).await;
     if hub.settings.visibility == Visibility::Private && !path.starts_with("/-/static/") {
         keep_private(response.headers_mut());
     }
@@ -68,8 +73,9 @@ fn keep_private(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
 }
 
-/// Refuses requests for another host, from another site, with too large a body, or above the rate limit.
-fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiError> {
+/// Refuses requests for another host, from another site, or with too large a body. Returns the rate limit that applies
+/// to an admitted one, with the client's address.
+fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<Option<(Limited, IpAddr)>, ApiError> {
     check_host(
         &hub.settings.hosts,
         request,
@@ -85,12 +91,19 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
         || path.ends_with("/.claude-plugin/marketplace.json");
     let is_costly = is_change || is_search || is_index || path.contains("/diff/");
     let kind = if is_change && path == SIGN_IN { Limited::SignIn } else { Limited::Costly };
-    let (true, Some(client)) = (is_costly, client.site()) else { return Ok(()) };
-    hub.stores.rates.admit(kind, client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
-        retry_after: Some(retry_after),
-        ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
-            .hint(format!("try again in {retry_after} seconds"))
+    Ok(client.site().filter(|_| is_costly).map(|client| (kind, client)))
+}
+
+/// Refuses a request above the rate limit of its client.
+async fn within_rate(hub: &Shared, kind: Limited, client: IpAddr) -> Result<(), ApiError> {
+    run(hub, move |hub| {
+        hub.stores.rates.admit(kind, client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
+            retry_after: Some(retry_after),
+            ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
+                .hint(format!("try again in {retry_after} seconds"))
+        })
     })
+    .await
 }
 
 /// Refuses a body whose declared length is too large, before any of it is read.

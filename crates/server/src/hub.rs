@@ -37,7 +37,7 @@ pub struct Hub {
     pub contents: Recent,
     /// Request counters, served as metrics.
     pub metrics: Metrics,
-    /// Lock of the data folder; `None` for a read-only mirror.
+    /// Lock of the data folder; `None` for a read-only mirror, and over stores that several servers share.
     _lock: Option<LibraryLock>,
 }
 
@@ -57,14 +57,21 @@ impl Hub {
         let unreadable = |error: ApiError| DataError::Refresh(error.details.to_string());
         let indexes = IndexPool::open(&path)?;
         let stores = embedded::stores(indexes, &data.database()?, &settings.limits, settings.read_only);
-        let hub = Self {
-            stores: stores.map_err(unreadable)?,
-            contents: Recent::judged_by(settings.scanner),
-            metrics: Metrics::default(),
-            settings,
-            _lock: lock,
-        };
-        hub.report_hidden_owners().map_err(unreadable)?;
+        Self::with(settings, stores.map_err(unreadable)?, lock).map_err(unreadable)
+    }
+
+    /// Serves stores that other servers may share. The data folder is neither used nor locked.
+    ///
+    /// # Errors
+    /// The stores cannot be read.
+    pub fn over(settings: Settings, stores: Stores) -> Result<Self, ApiError> {
+        Self::with(settings, stores, None)
+    }
+
+    fn with(settings: Settings, stores: Stores, lock: Option<LibraryLock>) -> Result<Self, ApiError> {
+        let (contents, metrics) = (Recent::judged_by(settings.scanner), Metrics::default());
+        let hub = Self { settings, stores, contents, metrics, _lock: lock };
+        hub.report_hidden_owners()?;
         Ok(hub)
     }
 
@@ -112,7 +119,20 @@ impl Hub {
     /// # Errors
     /// [`ApiError`] with 401 or 403, or with 422 for a reserved name.
     pub fn check_namespace(&self, caller: &Caller, owner: &Owner, maintains: bool) -> Result<(), ApiError> {
-        let NamespaceState { is_taken, role } = self.stores.releases.namespace(owner, caller.account())?;
+        self.check_state(caller, owner, maintains, self.stores.releases.namespace(owner, caller.account())?)
+    }
+
+    /// Refuses a caller as [`Hub::check_namespace`] does, by a state of the namespace that was read already.
+    ///
+    /// # Errors
+    /// As [`Hub::check_namespace`].
+    pub fn check_state(
+        &self,
+        caller: &Caller,
+        owner: &Owner,
+        maintains: bool,
+        NamespaceState { is_taken, role }: NamespaceState,
+    ) -> Result<(), ApiError> {
         let at = Namespace { owner, is_taken, role };
         self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
         if !is_taken && route_names::is_reserved(owner) {

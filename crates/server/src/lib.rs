@@ -36,7 +36,7 @@
 //! Handlers know [`Stores`](store::Stores) alone: releases, blobs, catalogue, people, sessions, activity, rate limits
 //! and uploads. Each method that changes something is atomic, together with its line in the audit log.
 //! `store/embedded.rs` implements them with a git repository and a SQLite file; `store/contract.rs` tests every backend
-//! in `BACKENDS`. One process at a time holds the lock of the data folder (`data_dir.rs`), and the schema grows by SQL
+//! by its macro. One process at a time holds the lock of the data folder (`data_dir.rs`), and the schema grows by SQL
 //! files (`store/embedded/database/migrations.rs`).
 //!
 //! # Adding a backend
@@ -51,11 +51,10 @@
 //!    `registry_index::plan` for the lines of a release, so that every backend writes the same index.
 //! 2. Write a function that opens all of them as [`Stores`](store::Stores), like `embedded::stores`. It also settles
 //!    what a crash left between two stores (`openings` and `decisions` do so for the embedded one).
-//! 3. Add a line to `BACKENDS` in `store/contract.rs`: a name, and a function that opens the stores for a folder. The
-//!    contract's tests open several instances at once, as several processes would.
-//! 4. Choose it in [`Hub::open`]. Three others still open the embedded stores by name and need the same choice:
-//!    `Hub::accounts_in` (tokens without a server), `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock).
-//!    Convert its own errors in `error.rs`.
+//! 3. Call `contract_tests!` in a test module, with a function that makes an empty `contract::Backend` for each test.
+//!    The tests open several instances of it at once, as several processes would.
+//! 4. Give them to [`Hub::over`]. `cluster`, the crate above this one, does all of this for PostgreSQL and an object store.
+//!    Only `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock) are for the embedded stores alone.
 //!
 //! Handlers, pages and the API need no change.
 //!
@@ -77,6 +76,7 @@ mod decisions;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod folder_tables;
 mod foreign;
 mod guard;
 mod hub;
@@ -95,6 +95,7 @@ mod work_limiter;
 
 pub use access::{Scope, Visibility};
 pub use data_dir::{DATABASE, DataError};
+pub use folder_tables::{AddRow, FolderTables, JsonRow, TABLES};
 pub use hub::{Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};
 pub use serve::{app, serve};

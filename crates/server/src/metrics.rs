@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use crate::store::Gauge;
+
 /// Upper bounds of the buckets of request durations, in milliseconds.
 const BOUNDS_MS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 500, 2000, 10_000];
 
@@ -53,9 +55,9 @@ impl Metrics {
         self.scanned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Formats the counters for Prometheus, text format 0.0.4.
+    /// Formats the counters, and the measurements of the stores, for Prometheus, text format 0.0.4.
     #[must_use]
-    pub fn text(&self, skills: u64) -> String {
+    pub fn text(&self, skills: u64, gauges: &[Gauge]) -> String {
         let mut out =
             String::from("# HELP skillhub_requests_total Answered requests.\n# TYPE skillhub_requests_total counter\n");
         for ((method, status), count) in self.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -81,6 +83,9 @@ impl Metrics {
         ] {
             let count = count.load(Ordering::Relaxed);
             let _never = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}");
+        }
+        for Gauge { name, help, value } in gauges {
+            let _never = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
         out
     }

@@ -25,6 +25,7 @@ async fn ready(State(hub): HubState) -> Result<&'static str, ApiError> {
 }
 
 async fn metrics(State(hub): HubState) -> Result<impl IntoResponse, ApiError> {
-    let text = run(&hub, |hub| Ok(hub.metrics.text(hub.stores.catalogue.count()?))).await?;
+    let text =
+        run(&hub, |hub| Ok(hub.metrics.text(hub.stores.catalogue.count()?, &hub.stores.releases.gauges()?))).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
 }

@@ -58,7 +58,7 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
         stamp: Stamp { by: account.to_string(), at: Timestamp::now() },
     };
     let cleared_release = ClearedRelease::new(&release, &cleared, &packed).map_err(|error| ApiError::of(&error))?;
-    let may = || hub.check_namespace(caller, &submission.name.owner, false);
+    let may = |state| hub.check_state(caller, &submission.name.owner, false, state);
     let appended = hub.stores.releases.publish(&cleared_release, account, &may)?;
     let is_new = matches!(appended, Appended::Published(_));
     let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());

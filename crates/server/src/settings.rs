@@ -11,7 +11,7 @@ use crate::access::Visibility;
 pub struct Settings {
     /// Address to listen on.
     pub address: SocketAddr,
-    /// The data folder, with index and database.
+    /// The data folder, with index and database; unused by [`Hub::over`](crate::Hub::over).
     pub data: PathBuf,
     /// Accounts that may read the index.
     pub visibility: Visibility,

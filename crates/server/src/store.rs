@@ -3,16 +3,26 @@
 //! The traits are synchronous: requests run on threads that may block. [`embedded`] implements them with a git
 //! repository and a SQLite file in one folder; `contract` has the tests that every backend must pass.
 
+pub mod archive_cache;
 pub mod catalogue;
+mod counted;
 pub mod embedded;
+pub mod pending_downloads;
+pub mod rate;
 pub mod records;
+pub mod secrets;
 
-#[cfg(test)]
-mod contract;
+#[cfg(any(test, feature = "contract"))]
+#[doc(hidden)]
+pub mod contract;
 
-use std::{collections::BTreeMap, net::IpAddr, time::Instant};
+use std::{
+    collections::BTreeMap,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
-use axum::body::Bytes;
+pub use axum::body::Bytes;
 use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Deprecation, Entry, KeyChange, OwnerFile, PublicKey, SignerError};
 use skill::{Digest, Owner, QualifiedName, SkillName};
@@ -24,8 +34,8 @@ use crate::{
 };
 pub use catalogue::Catalogue;
 pub use records::{
-    AccountError, AuditLine, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
-    StaticFile, StoreError, Token, TooMany, WithheldReason,
+    AccountError, AuditLine, Download, Downloader, Gauge, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
+    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason, hold_reason, not_withheld,
 };
 
 /// The stores of one index.
@@ -146,8 +156,9 @@ pub trait Releases: Send + Sync {
     /// The store cannot be read.
     fn namespace(&self, owner: &Owner, account: Option<&Owner>) -> Result<NamespaceState, ApiError>;
 
-    /// Publishes a release if `may` still permits it under the lock on its namespace. The account that opens a
-    /// namespace becomes its maintainer. A release with the content of one under quarantine is put on hold.
+    /// Publishes a release if `may` still permits it by the state of its namespace for the account, read under the lock
+    /// on the namespace. The account that opens a namespace becomes its maintainer. A release with the content of one
+    /// under quarantine is put on hold.
     ///
     /// # Errors
     /// The error of `may`, or [`ApiError`] for a release that is refused; nothing has changed then.
@@ -155,7 +166,7 @@ pub trait Releases: Send + Sync {
         &self,
         release: &ClearedRelease<'_>,
         account: &Owner,
-        may: &dyn Fn() -> Result<(), ApiError>,
+        may: &dyn Fn(NamespaceState) -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError>;
 
     /// Sets a flag of a release and returns its updated line.
@@ -207,6 +218,14 @@ pub trait Releases: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn held_copies(&self) -> Result<Vec<HeldCopy>, ApiError>;
+
+    /// Returns measurements of the stores, for the metrics.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn gauges(&self) -> Result<Vec<Gauge>, ApiError> {
+        Ok(Vec::new())
+    }
 
     /// Reads from each store, as a readiness probe.
     ///
@@ -439,14 +458,29 @@ pub trait RateLimiter: Send + Sync {
     fn admit(&self, kind: Limited, client: IpAddr, now: Instant) -> Result<(), TooMany>;
 }
 
+/// How long uploaded files wait for their release.
+pub const UPLOAD_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// Most bytes of files that wait for one account: two skills of the largest size.
+pub const UPLOAD_ACCOUNT_BYTES: usize = 32 << 20;
+
+/// Most bytes of files that wait for all accounts together.
+pub const UPLOAD_BYTES: usize = 128 << 20;
+
 /// Files uploaded one by one, until the release that they belong to is published.
 pub trait UploadStore: Send + Sync {
-    /// Stores a file for an account and returns its digest. Beyond the limit, the oldest files are dropped.
-    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest;
+    /// Stores a file for an account and returns its digest. Beyond the limits, the oldest files are dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Result<Digest, StoreError>;
 
     /// Returns a file that this account uploaded.
-    fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes>;
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    fn get(&self, account: &Owner, digest: &Digest) -> Result<Option<Bytes>, StoreError>;
 
-    /// Drops files of an account.
+    /// Drops files of an account. Those that cannot be dropped now expire later.
     fn evict(&self, account: &Owner, digests: &[Digest]);
 }

@@ -50,7 +50,7 @@ pub const COMMANDS: [&[&str]; 45] = [
 ];
 
 /// Commands about no particular skill.
-pub const OTHERS: [&[&str]; 52] = [
+pub const OTHERS: [&[&str]; 56] = [
     &["list"],
     &["review"],
     &["status"],
@@ -97,6 +97,10 @@ pub const OTHERS: [&[&str]; 52] = [
     &["serve", "--addr", "nowhere"],
     &["serve", "admin-token", "--data", "served"],
     &["serve", "mirror", "acme/none", "--data", "served"],
+    &["serve", "schema", "--config", "none.toml"],
+    &["serve", "schema", "apply", "--config", "none.toml"],
+    &["serve", "check", "--config", "none.toml"],
+    &["serve", "move", "--from", "served", "--to", "none.toml"],
     &["index", "init", "index"],
     &["index", "verify", "index"],
     &["index", "export", "index", "site"],

@@ -18,6 +18,8 @@ pub struct SearchDocument {
     pub ok: bool,
     /// Skills in the requested order.
     pub results: Vec<SkillSummary>,
+    /// Number of skills on all pages; `null` above 1,000.
+    pub total: Option<usize>,
     /// Value of `offset` for the next page; `null` on the last page.
     pub next: Option<usize>,
 }

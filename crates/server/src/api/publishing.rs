@@ -303,9 +303,12 @@ pub async fn report(
 /// Validates a reason, and trims it.
 ///
 /// # Errors
-/// [`ApiError`] if the reason is empty or too long.
+/// [`ApiError`] if the reason is empty, too long or not plain text.
 pub fn reason(text: &str) -> Result<String, ApiError> {
     let text = text.trim();
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(ApiError::bad_request("the reason must be plain text"));
+    }
     match text.chars().count() {
         1..=TEXT_CHARS => Ok(text.to_owned()),
         0 => Err(ApiError::bad_request("a reason is required")),

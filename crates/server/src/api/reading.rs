@@ -54,9 +54,21 @@ pub struct SearchParameters {
     /// Name of an owner, to list only their skills.
     #[param(nullable = false, max_length = 39, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     owner: Option<String>,
-    /// Order of a list. Search results are always ordered by relevance.
+    /// Order of the results. Without it, the best matches come first, and in a list the most recently published.
+    #[param(nullable = false)]
+    sort: Option<Order>,
+    /// Verdict of the scanner, to find only skills that have it.
+    #[param(nullable = false, pattern = "^(allow|warn)$")]
+    verdict: Option<String>,
+    /// True to find only signed skills.
     #[serde(default)]
-    sort: Order,
+    signed: bool,
+    /// License, to find only skills under it. The case of letters does not matter.
+    #[param(nullable = false, min_length = 1, max_length = 200)]
+    license: Option<String>,
+    /// A keyword, to find only skills that have it. The case of letters does not matter.
+    #[param(nullable = false, min_length = 1, max_length = 200)]
+    keyword: Option<String>,
     /// Maximum number of skills to return.
     #[param(nullable = false, minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -75,9 +87,32 @@ pub async fn search(
     caller: Caller,
     parameters: Parameters<SearchParameters>,
 ) -> Result<Json<SearchDocument>, ApiError> {
-    let SearchParameters { q, owner, sort, limit, offset } = parameters.0;
+    let query = query(parameters.0)?;
+    let offset = query.offset;
+    let permit = hub.contents.lanes.search().await;
+    let page = run(&hub, move |hub| {
+        let _held = permit;
+        hub.check(&caller, Action::Read)?;
+        Ok(hub.stores.catalogue.find(&query)?)
+    })
+    .await?;
+    let next = page.has_more.then(|| offset + page.skills.len()).filter(|next| *next <= catalogue::DEEPEST);
+    let results = page.skills.iter().map(SkillSummary::from).collect();
+    Ok(Json(SearchDocument { ok: true, results, total: page.total, next }))
+}
+
+/// Checks the parameters of a search.
+fn query(parameters: SearchParameters) -> Result<catalogue::Query, ApiError> {
+    let SearchParameters { q, owner, sort, verdict, signed, license, keyword, limit, offset } = parameters;
     if q.chars().count() > 500 {
         return Err(ApiError::bad_request("the search must have at most 500 characters"));
+    }
+    if verdict.as_ref().is_some_and(|verdict| !matches!(verdict.as_str(), "allow" | "warn")) {
+        return Err(ApiError::bad_request("the verdict must be `allow` or `warn`"));
+    }
+    let is_unfit = |text: &String| !(1..=200).contains(&text.chars().count()) || text.contains(char::is_control);
+    if [&license, &keyword].into_iter().flatten().any(is_unfit) {
+        return Err(ApiError::bad_request("license and keyword must be one line of 1 to 200 characters"));
     }
     let owner = owner.map(|owner| Owner::parse(&owner)).transpose().map_err(|error| bad(&error))?;
     let (limit, offset) = (limit.unwrap_or(RESULTS), offset.unwrap_or(0));
@@ -85,22 +120,8 @@ pub async fn search(
         let (most, deepest) = (catalogue::PAGE, catalogue::DEEPEST);
         return Err(ApiError::bad_request(format!("the limit must be 1 to {most}, and the offset at most {deepest}")));
     }
-    let permit = hub.contents.lanes.search().await;
-    let page = run(&hub, move |hub| {
-        let _held = permit;
-        hub.check(&caller, Action::Read)?;
-        Ok(hub.stores.catalogue.find(&catalogue::Query {
-            words: q,
-            owner,
-            order: sort,
-            offset,
-            limit,
-            ..Default::default()
-        })?)
-    })
-    .await?;
-    let next = page.has_more.then(|| offset + page.skills.len()).filter(|next| *next <= catalogue::DEEPEST);
-    Ok(Json(SearchDocument { ok: true, results: page.skills.iter().map(SkillSummary::from).collect(), next }))
+    let filter = catalogue::Filter { verdict, signed_only: signed, license, keyword };
+    Ok(catalogue::Query { words: q, owner, order: sort, filter, offset, limit })
 }
 
 /// Get a skill with all its releases.

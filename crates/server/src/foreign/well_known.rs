@@ -278,7 +278,7 @@ fn entries(hub: &Hub, part: &Part, has_owners: bool) -> Result<Vec<Entry>, ApiEr
         Part::Of(owner) => Some(owner.clone()),
         Part::All => None,
     };
-    let query = Query { owner, order: Order::Downloads, limit: PAGE, ..Query::default() };
+    let query = Query { owner, order: Some(Order::Downloads), limit: PAGE, ..Query::default() };
     let mut entries = Vec::new();
     for found in hub.stores.catalogue.find(&query)?.skills {
         let name = &found.entry.name;

@@ -21,7 +21,7 @@ const SHOWN: usize = 8;
 pub async fn home(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         let texts = visitor.texts;
-        let list = |order| hub.stores.catalogue.find(&Query { order, limit: SHOWN, ..Query::default() });
+        let list = |order| hub.stores.catalogue.find(&Query { order: Some(order), limit: SHOWN, ..Query::default() });
         let (updated, most) = (list(Order::Updated)?, list(Order::Downloads)?);
         let count = hub.stores.catalogue.count()?;
         let body = html! {

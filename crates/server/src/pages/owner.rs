@@ -43,7 +43,7 @@ pub async fn owner(
         let owner = Owner::parse(&owner).map_err(|_| none())?;
         let offset = from.ok().and_then(|Parameters(From { from })| from.parse().ok()).unwrap_or(0);
         let query =
-            Query { owner: Some(owner.clone()), order: Order::Updated, offset, limit: SHOWN, ..Query::default() };
+            Query { owner: Some(owner.clone()), order: Some(Order::Updated), offset, limit: SHOWN, ..Query::default() };
         let page = hub.stores.catalogue.find(&query)?;
         let members = hub.stores.people.members(&owner)?;
         let file = hub.stores.releases.owner(&owner)?;

@@ -74,11 +74,13 @@ impl Search {
             owner => Some(Owner::parse(owner).map_err(|error| ApiError::bad_request(error.to_string()))?),
         };
         let order = match self.sort.as_str() {
-            "downloads" => Order::Downloads,
-            "name" => Order::Name,
-            _ => Order::Updated,
+            "downloads" => Some(Order::Downloads),
+            "name" => Some(Order::Name),
+            "updated" => Some(Order::Updated),
+            _ => None,
         };
-        let filter = Filter { allowed_only: self.verdict == "allow", signed_only: !self.signed.is_empty() };
+        let verdict = Some("allow".to_owned()).filter(|allow| self.verdict == *allow);
+        let filter = Filter { verdict, signed_only: !self.signed.is_empty(), ..Filter::default() };
         let offset = self.from.parse().unwrap_or(0).min(DEEPEST);
         Ok(Query { words: self.q.clone(), owner, order, filter, offset, limit: SHOWN })
     }
@@ -124,7 +126,10 @@ fn shown(visitor: &Visitor, asked: &Search, query: &Query, page: &Page) -> Marku
                         @if query.offset > 0 {
                             a.button rel="prev" href=(asked.page(query.offset.saturating_sub(SHOWN))) { (texts.previous) }
                         }
-                        span.quiet { (number(query.offset as u64 + 1)) "–" (number((query.offset + page.skills.len()) as u64)) }
+                        span.quiet {
+                            (number(query.offset as u64 + 1)) "–" (number((query.offset + page.skills.len()) as u64))
+                            @if let Some(total) = page.total { " / " (number(total as u64)) }
+                        }
                         @if page.has_more && query.offset + SHOWN <= DEEPEST {
                             a.button rel="next" href=(asked.page(query.offset + SHOWN)) { (texts.next) }
                         }
@@ -137,23 +142,24 @@ fn shown(visitor: &Visitor, asked: &Search, query: &Query, page: &Page) -> Marku
 
 fn filters(visitor: &Visitor, asked: &Search, query: &Query) -> Markup {
     let texts = visitor.texts;
-    let orders = [
-        ("", Order::Updated, texts.lately_updated),
-        ("downloads", Order::Downloads, texts.most_installed),
-        ("name", Order::Name, texts.by_name),
+    let is_list = asked.q.trim().is_empty();
+    let best = ("", None, texts.best_matches);
+    let others = [
+        ("updated", Some(Order::Updated), texts.lately_updated),
+        ("downloads", Some(Order::Downloads), texts.most_installed),
+        ("name", Some(Order::Name), texts.by_name),
     ];
+    let orders = Some(best).filter(|_| !is_list).into_iter().chain(others);
     html! {
         form.filters action="/-/search" aria-label=(texts.filters) {
             input type="hidden" name="q" value=(asked.q);
-            label.check { input type="checkbox" name="verdict" value="allow" checked[query.filter.allowed_only]; (texts.only_allowed) }
+            label.check { input type="checkbox" name="verdict" value="allow" checked[query.filter.verdict.is_some()]; (texts.only_allowed) }
             label.check { input type="checkbox" name="signed" value="1" checked[query.filter.signed_only]; (texts.only_signed) }
             label { (texts.owner) input name="owner" value=(asked.owner) maxlength="39" autocomplete="off"; }
-            @if asked.q.trim().is_empty() {
-                label {
-                    (texts.order)
-                    select name="sort" {
-                        @for (value, order, word) in orders { option value=(value) selected[order == query.order] { (word) } }
-                    }
+            label {
+                (texts.order)
+                select name="sort" {
+                    @for (value, order, word) in orders { option value=(value) selected[order == query.order] { (word) } }
                 }
             }
             button { (texts.apply) }

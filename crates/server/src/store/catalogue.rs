@@ -1,5 +1,6 @@
 //! [`Catalogue`]: search for skills, with its queries and results.
 
+use client::search::Term;
 use registry_index::Entry;
 use serde::{Deserialize, Serialize};
 use skill::{Owner, QualifiedName};
@@ -13,7 +14,10 @@ pub const PAGE: usize = 100;
 /// Largest offset into a result.
 pub const DEEPEST: usize = 10_000;
 
-/// Order in which skills are listed when a query has no words.
+/// Largest number of matches that is counted.
+pub const COUNTED: usize = 1_000;
+
+/// Order of the results of a search or list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -26,20 +30,25 @@ pub enum Order {
     Name,
 }
 
-/// Conditions on the newest release of a skill.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Conditions on the newest release of a skill. Texts are compared without regard to the case of English letters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// True to accept only releases with the verdict `allow`.
-    pub allowed_only: bool,
+    /// Verdict of the release, such as `allow`; `None` for any.
+    pub verdict: Option<String>,
     /// True to accept only signed releases.
     pub signed_only: bool,
+    /// License of the release; `None` for any.
+    pub license: Option<String>,
+    /// One of its keywords; `None` for any.
+    pub keyword: Option<String>,
 }
 
 impl Filter {
-    /// Returns whether a release meets the conditions.
+    /// Returns the conditions in lower case, as they are compared.
     #[must_use]
-    pub fn takes(self, entry: &Entry) -> bool {
-        (!self.allowed_only || entry.verdict == "allow") && (!self.signed_only || entry.signature.is_some())
+    pub fn folded(self) -> Self {
+        let fold = |text: Option<String>| text.map(|text| text.to_ascii_lowercase());
+        Self { verdict: fold(self.verdict), license: fold(self.license), keyword: fold(self.keyword), ..self }
     }
 }
 
@@ -50,8 +59,8 @@ pub struct Query {
     pub words: String,
     /// Owner whose skills are searched; `None` for all owners.
     pub owner: Option<Owner>,
-    /// Order of a list. Search results are always ordered by score.
-    pub order: Order,
+    /// Order of the results; `None` for the best matches first, in a list the most recently published.
+    pub order: Option<Order>,
     /// Conditions on the newest release.
     pub filter: Filter,
     /// Skills to skip, at most [`DEEPEST`].
@@ -65,7 +74,7 @@ pub struct Query {
 pub struct SearchHit {
     /// The release's line in the index.
     pub entry: Entry,
-    /// Relevance; higher is better. Comparable within one search only, and 0 in a list.
+    /// Relevance; higher is better. Comparable within one search only, and 0 in a list or another order.
     pub score: u32,
     /// Downloads of all its releases.
     pub downloads: u64,
@@ -80,6 +89,67 @@ pub struct Page {
     pub skills: Vec<SearchHit>,
     /// True if another page follows.
     pub has_more: bool,
+    /// Number of skills on all pages; `None` above [`COUNTED`].
+    pub total: Option<usize>,
+}
+
+impl Query {
+    /// Returns the query within its limits.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        let (limit, offset) = (self.limit.clamp(1, PAGE), self.offset.min(DEEPEST));
+        Self { limit, offset, filter: self.filter.clone().folded(), ..self.clone() }
+    }
+}
+
+/// Matches of a search that are ranked in full.
+pub const CANDIDATES: usize = 120;
+
+/// The words that a skill needs to match a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matching {
+    /// All terms, as beginnings of words.
+    All,
+    /// All terms, in any English form.
+    AllForms,
+    /// Some of the terms, in any form.
+    SomeForms,
+}
+
+impl Matching {
+    /// Chooses how a search with some terms matches, and returns the number of matches. `count` counts them, up to
+    /// one more than [`COUNTED`]. Other forms of a word count only where they do not crowd out the word itself, and some
+    /// of the terms are better than nothing.
+    ///
+    /// # Errors
+    /// The error of `count`.
+    pub fn choose<E>(terms: usize, count: impl Fn(Self) -> Result<usize, E>) -> Result<(Self, usize), E> {
+        let matches = count(Self::All)?;
+        if matches > CANDIDATES {
+            return Ok((Self::All, matches));
+        }
+        let matches = count(Self::AllForms)?;
+        if matches > 0 || terms < 2 {
+            return Ok((Self::AllForms, matches));
+        }
+        Ok((Self::SomeForms, count(Self::SomeForms)?))
+    }
+
+    /// Returns, for each term, the beginnings of which a word has to have one.
+    #[must_use]
+    pub fn prefixes(self, terms: &[Term]) -> Vec<Vec<String>> {
+        let of = |term: &Term| match self {
+            Self::All => vec![term.prefix().to_owned()],
+            Self::AllForms | Self::SomeForms => term.stem_prefixes(),
+        };
+        terms.iter().map(of).collect()
+    }
+}
+
+/// Returns a number of matches as it is reported: `None` above [`COUNTED`].
+#[must_use]
+pub fn total(matches: usize) -> Option<usize> {
+    Some(matches).filter(|matches| *matches <= COUNTED)
 }
 
 /// A projection of the index for search.

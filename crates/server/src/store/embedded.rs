@@ -8,13 +8,11 @@ pub(crate) mod activity;
 pub(crate) mod audit;
 pub(crate) mod blobs;
 pub(crate) mod catalogue;
-pub(crate) mod counted;
 pub mod database;
 pub(crate) mod decisions;
 pub(crate) mod index_pool;
 pub(crate) mod openings;
 pub(crate) mod quarantines;
-pub(crate) mod rate;
 pub(crate) mod sessions;
 pub(crate) mod static_files;
 pub(crate) mod uploads;
@@ -42,10 +40,9 @@ use accounts::SqliteAccounts;
 use activity::SqliteActivity;
 use blobs::IndexBlobs;
 use catalogue::{ShownSkill, SqliteCatalogue};
-use database::{Database, DatabaseError, to_the_second};
+use database::{Database, DatabaseError};
 use index_pool::IndexPool;
 use quarantines::SqliteQuarantines;
-use rate::Rates;
 use sessions::SqliteSessions;
 use static_files::StaticFiles;
 use uploads::Uploads;
@@ -53,6 +50,7 @@ use uploads::Uploads;
 pub use self::decisions::{HoldError, hold_copy};
 use super::{
     Blobs, Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, StoreError, Stores, WithheldReason,
+    rate::Rates, records::to_the_second,
 };
 use crate::error::ApiError;
 
@@ -192,11 +190,12 @@ impl Releases for IndexReleases {
         &self,
         release: &ClearedRelease<'_>,
         account: &Owner,
-        may: &dyn Fn() -> Result<(), ApiError>,
+        may: &dyn Fn(NamespaceState) -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError> {
         let appended = self.change(|index| {
             // Another account may have opened the namespace meanwhile, so permission is checked again under the lock.
-            may()?;
+            let owner = &release.entry().name.owner;
+            may(self.namespace(owner, Some(account))?)?;
             let appended = self.append_as(index, release, account)?;
             if matches!(appended, Appended::Published(_)) {
                 let held = hold_copy(&self.quarantines, index, appended.entry(), &release.release().stamp);

@@ -1,21 +1,35 @@
 //! Values that the stores accept and return, and their errors. They name no backend.
 
-use axum::body::Bytes;
+use axum::{body::Bytes, http::StatusCode};
 use jiff::Timestamp;
+use registry_index::Entry;
 use serde::Serialize;
 use skill::{Digest, Owner};
 use thiserror::Error;
 use utoipa::ToSchema;
+use web::ApiError;
 
 use crate::access::{Role, Scope};
 
 /// Longest label of a token, in characters.
 pub const LABEL_CHARS: usize = 100;
 
+/// Formats a time as it is stored: UTC, to the second.
+#[must_use]
+pub fn to_the_second(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
+}
+
 /// Failure of a backend. Its message is for the operator, not for clients.
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct StoreError(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Failure of a backend that does not answer at present, although it may hold what was asked for. Clients are told to
+/// repeat the request. It is the error inside a [`StoreError`].
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Unavailable(pub String);
 
 /// Metadata of a token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -175,6 +189,36 @@ pub struct HeldCopy {
     pub at: String,
 }
 
+impl Quarantined {
+    /// Returns the refusal to offer the release again without an admin's decision.
+    #[must_use]
+    pub fn unyank_refusal(&self) -> ApiError {
+        let why = format!("{} {} is under quarantine: {}", self.skill, self.version, self.reason);
+        ApiError::new(StatusCode::CONFLICT, "quarantined", why).hint("ask an admin of the server to restore it first")
+    }
+}
+
+impl HeldCopy {
+    /// Describes a copy of a release under quarantine, `owner/name version`.
+    #[must_use]
+    pub fn new(entry: &Entry, copy_of: &str, at: &str) -> Self {
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        Self { skill, version, copy_of: copy_of.to_owned(), at: at.to_owned() }
+    }
+}
+
+/// Returns the reason for a hold, addressed to people who have the copy installed.
+#[must_use]
+pub fn hold_reason(copy_of: &str) -> String {
+    format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
+}
+
+/// Returns the refusal to restore a release that is served anyway.
+#[must_use]
+pub fn not_withheld(entry: &Entry) -> ApiError {
+    ApiError::not_found(format!("{} {} is neither under quarantine nor on hold", entry.name, entry.version))
+}
+
 /// Reason why a release is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WithheldReason {
@@ -217,6 +261,17 @@ impl WithheldReason {
 pub struct TooMany {
     /// Seconds until the next request is admitted.
     pub retry_after: u64,
+}
+
+/// A measurement of the stores, for the metrics.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gauge {
+    /// Name for Prometheus, with the unit at its end.
+    pub name: &'static str,
+    /// Description in one sentence.
+    pub help: &'static str,
+    /// The value at present.
+    pub value: f64,
 }
 
 /// A file with its entity tag.

@@ -61,6 +61,7 @@ pub struct Texts {
 
     // First page and results.
     pub home_question: &'static str,
+    pub best_matches: &'static str,
     pub lately_updated: &'static str,
     pub most_installed: &'static str,
     pub by_name: &'static str,

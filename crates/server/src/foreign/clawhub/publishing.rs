@@ -69,7 +69,7 @@ pub async fn upload(
             return Err(ApiError::bad_request("the uploaded bytes do not match the announced sha256")
                 .hint("upload the file again"));
         }
-        Ok(hub.stores.uploads.put(&account, body, Instant::now()))
+        Ok(hub.stores.uploads.put(&account, body, Instant::now())?)
     });
     Ok(Json(json!({"storageId": stored.await?.hex()})))
 }
@@ -170,7 +170,7 @@ fn collected(hub: &Hub, account: &Owner, sent: &[Sent]) -> Result<(Bundle, Vec<D
     let (mut files, mut digests) = (Vec::new(), Vec::new());
     for Sent { path, storage_id } in sent {
         let digest = digest(storage_id)?;
-        let bytes = hub.stores.uploads.get(account, &digest).ok_or_else(|| {
+        let bytes = hub.stores.uploads.get(account, &digest)?.ok_or_else(|| {
             ApiError::new(
                 StatusCode::CONFLICT,
                 "not_uploaded",

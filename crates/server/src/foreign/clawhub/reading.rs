@@ -51,7 +51,7 @@ pub async fn search(
     let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
         let _held = permit;
-        let page = find(hub, &asked, &asked.q, Order::Updated)?;
+        let page = find(hub, &asked, &asked.q, None)?;
         let is_exact = asked.mode == "exact";
         let found = page.skills.iter().filter(|found| !is_exact || found.entry.name.name.as_str() == asked.q.trim());
         let results = found
@@ -76,7 +76,8 @@ pub async fn list(
             "downloads" | "installs" | "trending" | "rating" => Order::Downloads,
             _ => Order::Updated,
         };
-        let page = find(hub, &asked, prefix, order)?;
+        // With a prefix, the best matches are the names that begin with it.
+        let page = find(hub, &asked, prefix, Some(order).filter(|_| prefix.is_empty()))?;
         let mut items = Vec::new();
         for found in page.skills.iter().filter(|found| found.entry.name.name.as_str().starts_with(prefix)) {
             items.push(documents::item(&slug(hub, &found.entry.name)?, found));
@@ -88,7 +89,7 @@ pub async fn list(
     .await
 }
 
-fn find(hub: &Hub, asked: &ClawhubQuery, words: &str, order: Order) -> Result<Page, ApiError> {
+fn find(hub: &Hub, asked: &ClawhubQuery, words: &str, order: Option<Order>) -> Result<Page, ApiError> {
     if words.chars().count() > QUERY_CHARS {
         return Err(ApiError::bad_request(format!("the search must have at most {QUERY_CHARS} characters")));
     }

@@ -4,25 +4,17 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
-use sha2::{Digest, Sha256};
-use skill::{Owner, hex};
+use skill::Owner;
 
 use crate::{
     access::{Caller, Role, Scope},
     store::{
         AccountError, Member, NewToken, People, Token,
-        embedded::{
-            audit::note,
-            database::{Database, to_the_second},
-        },
+        embedded::{audit::note, database::Database},
+        records::to_the_second,
+        secrets::{MintedToken, hash_of},
     },
 };
-
-/// Prefix of our tokens, by which secret scanners recognise them.
-const PREFIX: &str = "skh_";
-
-/// Random bytes of a token.
-const TOKEN_BYTES: usize = 32;
 
 /// SQLite store of accounts, tokens and memberships.
 #[derive(Debug, Clone)]
@@ -93,19 +85,9 @@ impl People for SqliteAccounts {
         by: &Owner,
         now: Timestamp,
     ) -> Result<(Token, String), AccountError> {
-        let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(AccountError::Random)?;
-        let secret = format!("{PREFIX}{}", hex(&bytes));
-        let hash = Sha256::digest(secret.as_bytes());
-        let token = Token {
-            id: hex(hash.get(..6).unwrap_or_default()),
-            account: new.account.to_string(),
-            scope: new.scope,
-            label: new.label.clone(),
-            created_at: to_the_second(now),
-            expires_at: new.expires_at.map(to_the_second),
-            revoked_at: None,
-        };
+        let minted = MintedToken::new(new, now)?;
+        let (action, subject) = minted.audited(is_admin);
+        let MintedToken { token, secret, hash } = minted;
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         write.execute(
@@ -117,15 +99,13 @@ impl People for SqliteAccounts {
             "insert into tokens (id, hash, account, scope, label, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![token.id, hash.as_slice(), token.account, token.scope.as_str(), token.label, token.created_at, token.expires_at],
         )?;
-        let action = if is_admin { "new admin token" } else { "new token" };
-        let subject = format!("token {} of {} for {}", token.id, token.account, token.scope.as_str());
         note(&write, by, &token.created_at, action, &subject, "")?;
         write.commit()?;
         Ok((token, secret))
     }
 
     fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
-        self.caller_of_hash(&Sha256::digest(secret.as_bytes()), now)
+        self.caller_of_hash(&hash_of(secret), now)
     }
 
     fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError> {

@@ -1,9 +1,6 @@
 //! [`SqliteActivity`]: downloads, stars, reports and the audit log.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -12,28 +9,23 @@ use web::Client;
 
 use crate::store::{
     Activity, AuditLine, Download, Downloader, ReportOfRelease, StoreError,
-    embedded::{
-        audit::note,
-        counted::Counted,
-        database::{Database, to_the_second},
-    },
+    embedded::{audit::note, database::Database},
+    pending_downloads::PendingDownloads,
+    records::to_the_second,
 };
 
 /// SQLite store of downloads, stars, reports and decisions.
 #[derive(Debug)]
 pub struct SqliteActivity {
     database: Arc<Database>,
-    /// Counted downloads that are not yet written to the database.
-    pending: Mutex<BTreeMap<Download, u64>>,
-    /// Deduplicates the downloads of a day.
-    counted: Counted,
+    pending: PendingDownloads,
 }
 
 impl SqliteActivity {
     /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
-        Self { database, pending: Mutex::default(), counted: Counted::default() }
+        Self { database, pending: PendingDownloads::default() }
     }
 
     fn add_downloads(&self, downloads: &BTreeMap<Download, u64>) -> Result<(), StoreError> {
@@ -59,25 +51,11 @@ impl SqliteActivity {
 
 impl Activity for SqliteActivity {
     fn count(&self, download: Download, client: Client) {
-        if !self.counted.is_first(&download, client.site()) {
-            return;
-        }
-        *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
+        self.pending.count(download, client);
     }
 
     fn write_downloads(&self) -> Result<(), StoreError> {
-        let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
-        if pending.is_empty() {
-            return Ok(());
-        }
-        let written = self.add_downloads(&pending);
-        if written.is_err() {
-            let mut again = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            for (download, count) in pending {
-                *again.entry(download).or_default() += count;
-            }
-        }
-        written
+        self.pending.write_by(|pending| self.add_downloads(pending))
     }
 
     fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, StoreError> {

@@ -1,44 +1,32 @@
 //! [`IndexBlobs`]: the archives in the tree of an index.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use registry_index::{ArchiveLocation, OpenError, ReadError};
 use skill::Digest;
 
 use super::index_pool::IndexPool;
-use crate::store::{Blobs, StoreError};
-
-/// Most bytes of archives cached in memory.
-const KEPT_BYTES: usize = 64 << 20;
+use crate::store::{Blobs, StoreError, archive_cache::ArchiveCache};
 
 /// The archives in the tree of an index, with a cache in memory.
 #[derive(Debug)]
 pub struct IndexBlobs {
     indexes: Arc<IndexPool>,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    archives: HashMap<Digest, Bytes>,
-    bytes: usize,
+    cache: ArchiveCache,
 }
 
 impl IndexBlobs {
     /// Creates the store on the repositories of a pool.
     #[must_use]
     pub fn new(indexes: Arc<IndexPool>) -> Self {
-        Self { indexes, kept: Mutex::default() }
+        Self { indexes, cache: ArchiveCache::default() }
     }
 }
 
 impl Blobs for IndexBlobs {
     fn cached(&self, digest: &Digest) -> Option<Bytes> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).archives.get(digest).cloned()
+        self.cache.get(digest)
     }
 
     fn get(&self, digest: &Digest) -> Result<Option<Bytes>, StoreError> {
@@ -51,7 +39,7 @@ impl Blobs for IndexBlobs {
         })??;
         let Some(file) = found else { return Ok(None) };
         let bytes = Bytes::from(file.bytes);
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).add(*digest, bytes.clone());
+        self.cache.add(*digest, bytes.clone());
         Ok(Some(bytes))
     }
 }
@@ -59,7 +47,7 @@ impl Blobs for IndexBlobs {
 impl IndexBlobs {
     /// Evicts an archive from the cache, for one that was removed from the index.
     pub fn evict(&self, digest: &Digest) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        self.cache.remove(digest);
     }
 }
 
@@ -72,23 +60,5 @@ impl From<ReadError> for StoreError {
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         Self(Box::new(error))
-    }
-}
-
-impl Kept {
-    fn add(&mut self, digest: Digest, bytes: Bytes) {
-        self.bytes += bytes.len();
-        self.archives.insert(digest, bytes);
-        while self.bytes > KEPT_BYTES {
-            // Eviction order does not matter: a popular archive is soon cached again.
-            let Some(one) = self.archives.keys().find(|one| **one != digest).copied() else { return };
-            self.remove(&one);
-        }
-    }
-
-    fn remove(&mut self, digest: &Digest) {
-        if let Some(bytes) = self.archives.remove(digest) {
-            self.bytes -= bytes.len();
-        }
     }
 }

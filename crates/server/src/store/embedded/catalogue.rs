@@ -1,25 +1,21 @@
 //! [`SqliteCatalogue`]: a projection of the index in SQLite, for search.
 
+mod queries;
+
 use std::{collections::HashMap, sync::Arc};
 
-use client::search::{Term, folded, is_unspaced, rank, terms};
+use client::search::{Term, indexed, rank, terms};
 use jiff::Timestamp;
 use registry_index::{Entry, newest};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName};
 
 use super::database::Database;
 use crate::store::{
     StoreError,
-    catalogue::{Catalogue, DEEPEST, Order, PAGE, Page, Query, SearchHit},
+    catalogue::{CANDIDATES, COUNTED, Catalogue, Matching, Page, Query, SearchHit, total},
 };
-
-/// Matches that are ranked in full by a search.
-const CANDIDATES: usize = 120;
-
-/// Most matches that are ranked by FTS5. A search with more considers only the newest.
-const MATCHES: i64 = 1000;
 
 /// SQLite's page cache while the catalogue is rebuilt, in KiB, and at other times.
 const REBUILD_KIB: i64 = 64 << 10;
@@ -127,64 +123,86 @@ impl SqliteCatalogue {
 
     fn search(&self, query: &Query, terms: &[Term]) -> Result<Page, StoreError> {
         let reader = self.database.reader();
-        let mut lines = matching(&reader, &expression(terms, " AND "), query.owner.as_ref())?;
-        if lines.is_empty() && terms.len() > 1 {
-            lines = matching(&reader, &expression(terms, " OR "), query.owner.as_ref())?;
+        let owner = query.owner.as_ref();
+        let (matching, matches) = Matching::choose(terms.len(), |matching| {
+            queries::count_matches(&reader, query, &expression(terms, matching, "", owner))
+        })?;
+        let words = expression(terms, matching, "", owner);
+        if let Some(order) = query.order {
+            return listed(&reader, query, &queries::ordered(&reader, query, &words, order)?, matches);
         }
-        let mut lines_by_name = HashMap::new();
-        let mut entries = Vec::with_capacity(lines.len());
-        for line in &lines {
-            let Some(entry) = Entry::parse(line).ok().filter(|entry| query.filter.takes(entry)) else { continue };
-            lines_by_name.insert(entry.name.to_string(), line);
-            entries.push((String::new(), entry));
-        }
-        let ranked = rank(entries, &query.words, CANDIDATES);
-        let mut skills = Vec::new();
-        for result in ranked.iter().skip(query.offset).take(query.limit) {
-            // Parsing the few results again is cheaper than copying all that were ranked.
-            let Some(entry) = lines_by_name.get(&result.name).and_then(|line| Entry::parse(line).ok()) else {
-                continue;
-            };
-            skills.push(counted(&reader, entry, result.score)?);
-        }
-        Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit) })
+        let lines = if matches <= COUNTED {
+            queries::best(&reader, query, &words)?
+        } else {
+            // A word that is common in descriptions is rarely part of a name.
+            let names = queries::popular(&reader, query, &expression(terms, matching, "name : ", owner))?;
+            let mut lines = [queries::popular(&reader, query, &words)?, names].concat();
+            lines.sort();
+            lines.dedup();
+            lines
+        };
+        ranked(&reader, query, &lines, matches)
     }
 
     fn list(&self, query: &Query) -> Result<Page, StoreError> {
-        let order = match query.order {
-            Order::Updated => "published_at desc, name",
-            Order::Downloads => "downloads desc, name",
-            Order::Name => "name",
-        };
         let reader = self.database.reader();
-        let sql = format!(
-            "select line from skills where (?1 is null or owner = ?1)
-             and (not ?4 or line ->> '$.verdict' = 'allow') and (not ?5 or line ->> '$.signature' is not null)
-             order by {order} limit ?2 offset ?3"
-        );
-        let mut select = reader.prepare_cached(&sql)?;
-        let owner = query.owner.as_ref().map(Owner::as_str);
-        let rows = select.query_map(
-            params![
-                owner,
-                stored(query.limit + 1),
-                stored(query.offset),
-                query.filter.allowed_only,
-                query.filter.signed_only
-            ],
-            line_of,
-        )?;
-        let lines = rows.collect::<Result<Vec<_>, _>>()?;
-        let has_more = lines.len() > query.limit;
-        let entries = lines.iter().take(query.limit).filter_map(|line| Entry::parse(line).ok());
-        let skills = entries.map(|entry| counted(&reader, entry, 0)).collect::<Result<_, _>>()?;
-        Ok(Page { skills, has_more })
+        let lines = queries::list(&reader, query, query.order.unwrap_or_default())?;
+        listed(&reader, query, &lines, queries::count_listed(&reader, query)?)
     }
+}
+
+/// Returns the page of a query whose lines are in order, with one more line if another page follows.
+fn listed(reader: &Connection, query: &Query, lines: &[String], matches: usize) -> Result<Page, StoreError> {
+    let entries = lines.iter().take(query.limit).filter_map(|line| Entry::parse(line).ok());
+    let skills = entries.map(|entry| counted(reader, entry, 0)).collect::<Result<_, _>>()?;
+    Ok(Page { skills, has_more: lines.len() > query.limit, total: total(matches) })
+}
+
+/// Returns the page of a query among the candidates for the best matches.
+fn ranked(reader: &Connection, query: &Query, lines: &[String], matches: usize) -> Result<Page, StoreError> {
+    let mut lines_by_name = HashMap::new();
+    let mut entries = Vec::with_capacity(lines.len());
+    for line in lines {
+        let Ok(entry) = Entry::parse(line) else { continue };
+        lines_by_name.insert(entry.name.to_string(), line);
+        entries.push((String::new(), entry));
+    }
+    let ranked = rank(entries, &query.words, CANDIDATES);
+    let mut skills = Vec::new();
+    for result in ranked.iter().skip(query.offset).take(query.limit) {
+        // Parsing the few results again is cheaper than copying all that were ranked.
+        let Some(entry) = lines_by_name.get(&result.name).and_then(|line| Entry::parse(line).ok()) else { continue };
+        skills.push(counted(reader, entry, result.score)?);
+    }
+    let total = total(if matches <= CANDIDATES { ranked.len() } else { matches });
+    Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit), total })
+}
+
+fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<SearchHit, StoreError> {
+    let mut counts = reader.prepare_cached(
+        "select (select downloads from skills where name = ?1), (select count(*) from stars where skill = ?1)",
+    )?;
+    let (downloads, stars): (Option<i64>, i64) =
+        counts.query_row([entry.name.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(SearchHit { entry, score, downloads: downloads.unwrap_or(0).unsigned_abs(), stars: stars.unsigned_abs() })
+}
+
+/// Builds the FTS5 expression in which each term matches the beginning of a word. `column` is a column filter or empty.
+fn expression(terms: &[Term], matching: Matching, column: &str, owner: Option<&Owner>) -> String {
+    let of_term = |prefixes: Vec<String>| {
+        let quoted = prefixes.iter().map(|prefix| format!("\"{}\"*", prefix.replace('"', "\"\"")));
+        format!("({})", quoted.collect::<Vec<_>>().join(" OR "))
+    };
+    let joined_by = if matching == Matching::SomeForms { " OR " } else { " AND " };
+    let words = matching.prefixes(terms).into_iter().map(of_term).collect::<Vec<_>>().join(joined_by);
+    let words = format!("{column}({words})");
+    // The words may match names of other owners too, so the few remaining rows are filtered by owner.
+    owner.map_or_else(|| words.clone(), |owner| format!("{words} AND owner : \"{owner}\""))
 }
 
 impl Catalogue for SqliteCatalogue {
     fn find(&self, query: &Query) -> Result<Page, StoreError> {
-        let query = Query { limit: query.limit.clamp(1, PAGE), offset: query.offset.min(DEEPEST), ..query.clone() };
+        let query = query.bounded();
         match terms(&query.words) {
             terms if terms.is_empty() && query.words.trim().is_empty() => self.list(&query),
             terms if terms.is_empty() => Ok(Page::default()),
@@ -197,7 +215,7 @@ impl Catalogue for SqliteCatalogue {
         let mut select = reader.prepare_cached(
             "select line from links join skills on skills.name = links.skill where other = ?1 order by skill limit 1000",
         )?;
-        let lines = select.query_map([name.to_string()], line_of)?.collect::<Result<Vec<_>, _>>()?;
+        let lines = select.query_map([name.to_string()], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         Ok(lines.iter().filter_map(|line| Entry::parse(line).ok()).collect())
     }
 
@@ -269,8 +287,7 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     )?;
     let values = params![name, entry.name.owner.as_str(), entry.published_at.to_string(), entry.to_line()];
     let id: i64 = insert.query_row(values, |row| row.get(0))?;
-    let required = entry.requires.iter().filter_map(|text| text.split('@').next());
-    for other in required.chain(entry.forked_from.as_ref().map(|from| from.name.as_str())) {
+    for other in entry.relations() {
         let mut link =
             write.prepare_cached("insert into links (skill, other) values (?1, ?2) on conflict do nothing")?;
         link.execute([&name, other])?;
@@ -289,93 +306,10 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns the lines of the skills that match an FTS5 expression and probably rank highest.
-fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, StoreError> {
-    let owner = owner.map(Owner::as_str);
-    // The words may match names of other owners too, so the few remaining rows are filtered by owner.
-    let expression = match owner {
-        Some(owner) => format!("({expression}) AND owner : \"{owner}\""),
-        None => expression.to_owned(),
-    };
-    let mut bounded =
-        reader.prepare_cached("select count(*) from (select 1 from texts where texts match ?1 limit ?2)")?;
-    let matches: i64 = bounded.query_row(params![expression, MATCHES + 1], |row| row.get(0))?;
-    if matches <= MATCHES {
-        return rows(reader, BEST, &expression, owner);
-    }
-    // A word that is common in descriptions is rarely part of a name.
-    let mut lines = rows(reader, POPULAR, &expression, owner)?;
-    lines.extend(rows(reader, POPULAR, &format!("name : ({expression})"), owner)?);
-    lines.sort();
-    lines.dedup();
-    Ok(lines)
-}
-
-/// Selects the best matches by weighted column. Only their lines are read.
-const BEST: &str = "select line from skills join
-    (select rowid as fitting from texts
-     where texts match ?1 and (?2 is null or (select owner from skills where id = texts.rowid) = ?2)
-     order by bm25(texts, 10, 4, 5, 1) limit ?3) on id = fitting";
-
-/// Selects the most downloaded of the newest matches.
-const POPULAR: &str = "select line from skills join
-    (select id as fitting from skills join
-        (select rowid as newest from texts where texts match ?1 order by rowid desc limit 1000) on id = newest
-     where ?2 is null or owner = ?2 order by downloads desc limit ?3) on id = fitting";
-
-fn rows(reader: &Connection, sql: &str, expression: &str, owner: Option<&str>) -> Result<Vec<String>, StoreError> {
-    let mut select = reader.prepare_cached(sql)?;
-    let rows = select.query_map(params![expression, owner, stored(CANDIDATES)], line_of)?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn line_of(row: &Row<'_>) -> rusqlite::Result<String> {
-    row.get(0)
-}
-
-fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<SearchHit, StoreError> {
-    let mut counts = reader.prepare_cached(
-        "select (select downloads from skills where name = ?1), (select count(*) from stars where skill = ?1)",
-    )?;
-    let (downloads, stars): (Option<i64>, i64) =
-        counts.query_row([entry.name.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(SearchHit { entry, score, downloads: downloads.unwrap_or(0).unsigned_abs(), stars: stars.unsigned_abs() })
-}
-
-fn stored(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// Builds the FTS5 expression that matches each term as a prefix of a word.
-fn expression(terms: &[Term], joined_by: &str) -> String {
-    let quoted = terms.iter().map(|term| match term {
-        Term::Word(word) => format!("\"{}\"*", word.replace('"', "\"\"")),
-        Term::Gram(gram) => format!("\"{gram}\"*"),
-    });
-    quoted.collect::<Vec<_>>().join(joined_by)
-}
-
-/// Normalises a text for FTS5: case-folded, and scripts without spaces cut into overlapping pairs of characters.
-fn indexed(text: &str) -> String {
-    let folded = folded(text);
-    let chars: Vec<char> = folded.chars().collect();
-    let mut out = String::with_capacity(folded.len());
-    for (at, c) in chars.iter().enumerate() {
-        if is_unspaced(*c) {
-            out.push(' ');
-            out.push(*c);
-            out.extend(chars.get(at + 1).filter(|next| is_unspaced(**next)));
-            out.push(' ');
-        } else {
-            out.push(*c);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::catalogue::{Filter, Order};
 
     fn entry(name: &str, description: &str, at: &str) -> ShownSkill {
         let hash = format!("sha256:{}", "1".repeat(64));
@@ -422,6 +356,49 @@ mod tests {
         for odd in ["\"", "*", "AND", "name:", "a\" OR \"b", "(", "^", "-", "NEAR(a b)"] {
             names(&catalogue, odd);
         }
+    }
+
+    #[test]
+    fn results_are_filtered_ordered_and_counted() {
+        let (_folder, catalogue) = catalogue();
+        let line = |name: &str, license: &str, keywords: &[&str], at: &str| {
+            let shown = entry(name, "A common text.", at);
+            let mut line: serde_json::Value = serde_json::from_str(&shown.newest.unwrap().to_line()).unwrap();
+            (line["license"], line["keywords"]) = (license.into(), keywords.into());
+            ShownSkill::new(name.parse().unwrap(), &[Entry::parse(&line.to_string()).unwrap()])
+        };
+        let mut skills = vec![
+            line("acme/one", "MIT", &["Invoices", "PDF"], "2026-04-01T00:00:00Z"),
+            line("acme/two", "Apache-2.0", &["pdf"], "2026-05-01T00:00:00Z"),
+        ];
+        catalogue.show(&skills, "def").unwrap();
+        let found = |query: Query| {
+            let page = catalogue.find(&Query { limit: 10, ..query }).unwrap();
+            let names = page.skills.iter().map(|found| found.entry.name.to_string()).collect::<Vec<_>>();
+            (names.join(" "), page.total)
+        };
+        let words = |words: &str| Query { words: words.to_owned(), ..Query::default() };
+        let filtered =
+            |words: &str, filter: Filter| found(Query { words: words.to_owned(), filter, ..Query::default() });
+        for words in ["", "common", "texts"] {
+            let filter = Filter { license: Some("mit".to_owned()), ..Filter::default() };
+            assert_eq!(filtered(words, filter), ("acme/one".to_owned(), Some(1)), "{words}");
+            let filter = Filter { keyword: Some("pdF".to_owned()), ..Filter::default() };
+            assert_eq!(filtered(words, filter).1, Some(2), "{words}");
+            let filter = Filter { signed_only: true, ..Filter::default() };
+            assert_eq!(filtered(words, filter), (String::new(), Some(0)), "{words}");
+            let filter =
+                Filter { verdict: Some("allow".to_owned()), keyword: Some("invoices".to_owned()), ..Filter::default() };
+            assert_eq!(filtered(words, filter).1, Some(1), "{words}");
+        }
+        let newest = Query { order: Some(Order::Updated), ..words("common") };
+        assert_eq!(found(newest), ("acme/two acme/one".to_owned(), Some(2)));
+        assert_eq!(found(words("common")), ("acme/one acme/two".to_owned(), Some(2)));
+        skills = (0..1_100).map(|at| line(&format!("many/s{at}"), "MIT", &[], "2026-01-01T00:00:00Z")).collect();
+        catalogue.show(&skills[..998], "ghi").unwrap();
+        assert_eq!((found(words("common")).1, found(words("")).1), (Some(1_000), None));
+        catalogue.show(&skills[998..], "jkl").unwrap();
+        assert_eq!(found(words("common")).1, None);
     }
 
     #[test]

@@ -77,11 +77,6 @@ impl Fails for DatabaseError {
     }
 }
 
-/// Formats a time as it is stored: UTC, to the second.
-pub fn to_the_second(at: Timestamp) -> String {
-    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
-}
-
 /// Bytes of the file mapped by each reader. SQLite's own page cache would be empty after every commit.
 const MAPPED_BYTES: i64 = 1 << 30;
 

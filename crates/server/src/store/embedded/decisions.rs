@@ -15,10 +15,9 @@ use crate::{
     error::ApiError,
     store::{
         Flag, HeldCopy, Quarantined, Releases, WithheldReason,
-        embedded::{
-            database::{DatabaseError, to_the_second},
-            quarantines::{SqliteQuarantines, hold_reason},
-        },
+        embedded::{database::DatabaseError, quarantines::SqliteQuarantines},
+        hold_reason, not_withheld,
+        records::to_the_second,
     },
 };
 
@@ -59,9 +58,7 @@ impl IndexReleases {
     fn yank(&self, entry: &Entry, yanked: bool, reason: Option<&str>, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked) {
-            let why = format!("{skill} {version} is under quarantine: {}", held.reason);
-            return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
-                .hint("ask an admin of the server to restore it first"));
+            return Err(held.unyank_refusal());
         }
         let action = if yanked { "yank" } else { "unyank" };
         self.flagged(entry, action, reason.unwrap_or_default(), by, |index, stamp| {
@@ -99,7 +96,7 @@ impl IndexReleases {
             .collect();
         let of = format!("{} {}", entry.name, entry.version);
         for copy in &copies {
-            self.quarantines.hold(&held_copy(copy, &of, &at), &entry.digest)?;
+            self.quarantines.hold(&HeldCopy::new(copy, &of, &at), &entry.digest)?;
         }
         self.set_held(copies.iter().map(|copy| release_of(copy)), Some(&hold_reason(&of)), by)?;
         Ok(decided)
@@ -128,14 +125,16 @@ impl IndexReleases {
     /// Ends the hold of a copy.
     fn release_hold(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-        let none = || ApiError::not_found(format!("{skill} {version} is neither under quarantine nor on hold"));
-        let Some(WithheldReason::Held(_)) = self.barrier(entry)? else { return Err(none()) };
+        let Some(WithheldReason::Held(_)) = self.barrier(entry)? else { return Err(not_withheld(entry)) };
         let of = self.quarantines.of_content(&entry.digest)?.unwrap_or_default();
         // A release that bypassed the server has no row yet.
-        self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.at)), &entry.digest)?;
+        self.quarantines.hold(&HeldCopy::new(entry, &of, &to_the_second(by.at)), &entry.digest)?;
         self.set_held([release_of(entry)], None, by)?;
         self.quarantines.release_hold(&skill, &version, by.account, reason, by.at)?;
-        self.of_skill(&entry.name)?.into_iter().find(|one| one.version == entry.version).ok_or_else(none)
+        self.of_skill(&entry.name)?
+            .into_iter()
+            .find(|one| one.version == entry.version)
+            .ok_or_else(|| not_withheld(entry))
     }
 
     fn withdraw(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
@@ -207,7 +206,7 @@ pub fn hold_copy(
         return Ok(());
     };
     let of = quarantines.of_content(&entry.digest)?.unwrap_or_default();
-    quarantines.hold(&held_copy(entry, &of, &to_the_second(stamp.at)), &entry.digest)?;
+    quarantines.hold(&HeldCopy::new(entry, &of, &to_the_second(stamp.at)), &entry.digest)?;
     Ok(index.set_held(&[release_of(entry)], Some(&reason), stamp)?)
 }
 
@@ -229,11 +228,6 @@ impl Fails for HoldError {
             Self::Flag(error) => error.failure(),
         }
     }
-}
-
-fn held_copy(entry: &Entry, copy_of: &str, at: &str) -> HeldCopy {
-    let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-    HeldCopy { skill, version, copy_of: copy_of.to_owned(), at: at.to_owned() }
 }
 
 fn release_of(entry: &Entry) -> (QualifiedName, Version) {

@@ -10,10 +10,7 @@ use skill::Owner;
 
 use crate::{
     access::Role,
-    store::{
-        AccountError,
-        embedded::{accounts::SqliteAccounts, database::to_the_second},
-    },
+    store::{AccountError, embedded::accounts::SqliteAccounts, records::to_the_second},
 };
 
 impl SqliteAccounts {

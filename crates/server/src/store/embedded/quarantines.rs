@@ -18,8 +18,10 @@ use crate::store::{
     HeldCopy, Quarantined, WithheldReason,
     embedded::{
         audit::note,
-        database::{Database, DatabaseError, to_the_second},
+        database::{Database, DatabaseError},
     },
+    hold_reason,
+    records::to_the_second,
 };
 
 /// SqliteQuarantines and copies in a database.
@@ -27,12 +29,6 @@ use crate::store::{
 pub struct SqliteQuarantines {
     database: Arc<Database>,
     changes: AtomicU64,
-}
-
-/// Returns the reason for a hold, addressed to people who have the copy installed.
-#[must_use]
-pub fn hold_reason(copy_of: &str) -> String {
-    format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
 }
 
 impl SqliteQuarantines {

@@ -2,39 +2,23 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rusqlite::params;
-use sha2::{Digest, Sha256};
-use skill::hex;
 
 use crate::{
     access::Caller,
     store::{
         AccountError, People as _, Sessions,
-        embedded::{
-            accounts::SqliteAccounts,
-            database::{Database, to_the_second},
-        },
+        embedded::{accounts::SqliteAccounts, database::Database},
+        records::to_the_second,
+        secrets::{SESSION_LASTS, SESSIONS_OF_TOKEN, hash_of, session_name},
     },
 };
-
-/// Maximum lifetime of a session. It ends earlier with its token, or when the user signs out.
-const LASTS: SignedDuration = SignedDuration::from_hours(7 * 24);
-
-/// Most concurrent sessions of one token. A further one ends the oldest.
-const MOST_OF_TOKEN: i64 = 50;
-
-/// Random bytes of a session's secret name.
-const NAME_BYTES: usize = 32;
 
 /// Sessions in a database. Only the sha256 of their names is stored.
 #[derive(Debug, Clone)]
 pub struct SqliteSessions {
     database: Arc<Database>,
-}
-
-fn key(name: &str) -> [u8; 32] {
-    Sha256::digest(name.as_bytes()).into()
 }
 
 impl SqliteSessions {
@@ -51,24 +35,22 @@ impl Sessions for SqliteSessions {
         if accounts.caller(token, now)?.is_none() {
             return Ok(None);
         }
-        let mut bytes = [0; NAME_BYTES];
-        getrandom::fill(&mut bytes).map_err(AccountError::Random)?;
-        let name = hex(&bytes);
-        let expires_at = now.checked_add(LASTS).unwrap_or(Timestamp::MAX);
-        let (at, token) = (to_the_second(now), key(token));
+        let name = session_name()?;
+        let expires_at = now.checked_add(SESSION_LASTS).unwrap_or(Timestamp::MAX);
+        let (at, token) = (to_the_second(now), hash_of(token));
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         write.execute("delete from sessions where expires_at <= ?1", [&at])?;
         write.execute(
             "insert into sessions (hash, token, created_at, expires_at)
              select ?1, id, ?3, ?4 from tokens where hash = ?2",
-            params![key(&name), token, at, to_the_second(expires_at)],
+            params![hash_of(&name), token, at, to_the_second(expires_at)],
         )?;
         write.execute(
             "delete from sessions where hash in (
                 select s.hash from sessions s join tokens t on t.id = s.token
                 where t.hash = ?1 order by s.created_at desc, s.hash = ?2 desc limit -1 offset ?3)",
-            params![token, key(&name), MOST_OF_TOKEN],
+            params![token, hash_of(&name), SESSIONS_OF_TOKEN],
         )?;
         write.commit()?;
         Ok(Some(name))
@@ -80,7 +62,7 @@ impl Sessions for SqliteSessions {
         let found = {
             let reader = self.database.reader();
             let mut select = reader.prepare_cached(sql)?;
-            let mut rows = select.query(params![key(name), to_the_second(now)])?;
+            let mut rows = select.query(params![hash_of(name), to_the_second(now)])?;
             match rows.next()? {
                 Some(row) => Some(row.get::<_, [u8; 32]>(0)?),
                 None => None,
@@ -91,7 +73,7 @@ impl Sessions for SqliteSessions {
     }
 
     fn end(&self, name: &str) -> Result<(), AccountError> {
-        self.database.writer().execute("delete from sessions where hash = ?1", params![key(name)])?;
+        self.database.writer().execute("delete from sessions where hash = ?1", params![hash_of(name)])?;
         Ok(())
     }
 }
@@ -149,8 +131,8 @@ mod tests {
         let new = NewToken { account: account.clone(), scope: Scope::Read, label: String::new(), expires_at: None };
         let (_, token) = accounts.add_token(&new, false, &account, at(0)).unwrap();
         let session = sign_ins.begin(&token, at(0)).unwrap().unwrap();
-        assert!(sign_ins.caller(&session, at(LASTS.as_secs() - 1)).unwrap().is_some());
-        assert_eq!(sign_ins.caller(&session, at(LASTS.as_secs())).unwrap(), None);
+        assert!(sign_ins.caller(&session, at(SESSION_LASTS.as_secs() - 1)).unwrap().is_some());
+        assert_eq!(sign_ins.caller(&session, at(SESSION_LASTS.as_secs())).unwrap(), None);
     }
 
     #[test]
@@ -158,7 +140,7 @@ mod tests {
         let (_folder, sign_ins, _, _, token) = sign_ins();
         let first = sign_ins.begin(&token, at(0)).unwrap().unwrap();
         let later: Vec<_> =
-            (1..=MOST_OF_TOKEN).map(|second| sign_ins.begin(&token, at(second)).unwrap().unwrap()).collect();
+            (1..=SESSIONS_OF_TOKEN).map(|second| sign_ins.begin(&token, at(second)).unwrap().unwrap()).collect();
         assert_eq!(sign_ins.caller(&first, at(100)).unwrap(), None);
         assert!(later.iter().all(|name| sign_ins.caller(name, at(100)).unwrap().is_some()));
     }

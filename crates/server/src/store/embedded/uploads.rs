@@ -5,22 +5,13 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use axum::body::Bytes;
 use skill::{Digest, Owner};
 
-use crate::store::UploadStore;
-
-/// How long files wait.
-const WAITING: Duration = Duration::from_secs(15 * 60);
-
-/// Memory limit per account, in bytes: two skills of the largest size.
-const ACCOUNT_BYTES: usize = 32 << 20;
-
-/// Memory limit for all accounts, in bytes.
-const ALL_BYTES: usize = 128 << 20;
+use crate::store::{StoreError, UPLOAD_ACCOUNT_BYTES, UPLOAD_BYTES, UPLOAD_TIME, UploadStore};
 
 /// The uploaded files, oldest first.
 #[derive(Debug, Default)]
@@ -35,28 +26,28 @@ struct Upload {
 }
 
 impl UploadStore for Uploads {
-    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest {
+    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Result<Digest, StoreError> {
         let digest = Digest::of_bytes(&bytes);
         let mut files = self.files();
         files.retain(|file| {
-            now.duration_since(file.at) < WAITING && (file.account != *account || file.digest != digest)
+            now.duration_since(file.at) < UPLOAD_TIME && (file.account != *account || file.digest != digest)
         });
         files.push_back(Upload { account: account.clone(), digest, bytes, at: now });
-        while held(&files, Some(account)) > ACCOUNT_BYTES {
+        while held(&files, Some(account)) > UPLOAD_ACCOUNT_BYTES {
             if let Some(oldest) = files.iter().position(|file| file.account == *account) {
                 files.remove(oldest);
             }
         }
-        while held(&files, None) > ALL_BYTES {
+        while held(&files, None) > UPLOAD_BYTES {
             files.pop_front();
         }
-        digest
+        Ok(digest)
     }
 
-    fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes> {
+    fn get(&self, account: &Owner, digest: &Digest) -> Result<Option<Bytes>, StoreError> {
         let files = self.files();
         let found = files.iter().find(|file| file.account == *account && file.digest == *digest);
-        found.map(|file| file.bytes.clone())
+        Ok(found.map(|file| file.bytes.clone()))
     }
 
     fn evict(&self, account: &Owner, digests: &[Digest]) {
@@ -83,19 +74,21 @@ mod tests {
     fn uploads_expire_and_stay_within_limits() {
         let (uploads, now) = (Uploads::default(), Instant::now());
         let (ann, bob) = (Owner::parse("ann").unwrap(), Owner::parse("bob").unwrap());
-        let one = uploads.put(&ann, Bytes::from_static(b"one"), now);
-        assert_eq!(uploads.get(&ann, &one).as_deref(), Some(&b"one"[..]));
-        assert_eq!(uploads.get(&bob, &one), None);
-        let large = uploads.put(&ann, Bytes::from(vec![1; ACCOUNT_BYTES]), now);
-        assert!(uploads.get(&ann, &one).is_none() && uploads.get(&ann, &large).is_some());
+        let one = uploads.put(&ann, Bytes::from_static(b"one"), now).unwrap();
+        assert_eq!(uploads.get(&ann, &one).unwrap().as_deref(), Some(&b"one"[..]));
+        assert_eq!(uploads.get(&bob, &one).unwrap(), None);
+        let large = uploads.put(&ann, Bytes::from(vec![1; UPLOAD_ACCOUNT_BYTES]), now).unwrap();
+        assert!(uploads.get(&ann, &one).unwrap().is_none() && uploads.get(&ann, &large).unwrap().is_some());
         uploads.evict(&ann, &[large]);
-        assert_eq!(uploads.get(&ann, &large), None);
-        let old = uploads.put(&bob, Bytes::from_static(b"old"), now);
-        uploads.put(&ann, Bytes::from_static(b"new"), now + WAITING);
-        assert_eq!(uploads.get(&bob, &old), None);
+        assert_eq!(uploads.get(&ann, &large).unwrap(), None);
+        let old = uploads.put(&bob, Bytes::from_static(b"old"), now).unwrap();
+        uploads.put(&ann, Bytes::from_static(b"new"), now + UPLOAD_TIME).unwrap();
+        assert_eq!(uploads.get(&bob, &old).unwrap(), None);
         for account in ["a", "b", "c", "d", "e"] {
-            uploads.put(&Owner::parse(account).unwrap(), Bytes::from(vec![2; ACCOUNT_BYTES]), now + WAITING);
+            uploads
+                .put(&Owner::parse(account).unwrap(), Bytes::from(vec![2; UPLOAD_ACCOUNT_BYTES]), now + UPLOAD_TIME)
+                .unwrap();
         }
-        assert!(held(&uploads.files(), None) <= ALL_BYTES);
+        assert!(held(&uploads.files(), None) <= UPLOAD_BYTES);
     }
 }

@@ -42,6 +42,7 @@ pub static CHINESE: Texts = Texts {
     stars: |n| format!("{} 个收藏", number(n)),
     skills_here: |n| format!("这里有 {} 个技能", number(n)),
     home_question: "为你的任务找一个技能",
+    best_matches: "最相关",
     lately_updated: "最近更新",
     most_installed: "安装最多",
     by_name: "按名称",

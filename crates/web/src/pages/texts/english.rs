@@ -47,6 +47,7 @@ pub static ENGLISH: Texts = Texts {
     stars: |n| format!("{} star{}", number(n), s(n == 1)),
     skills_here: |n| format!("{} skill{} available", number(n), s(n == 1)),
     home_question: "Find a skill for your task",
+    best_matches: "Best matches",
     lately_updated: "Recently updated",
     most_installed: "Most installed",
     by_name: "By name",

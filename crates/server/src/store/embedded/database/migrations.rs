@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use skill::hex;
 
-use crate::store::embedded::database::{DatabaseError, to_the_second};
+use crate::store::{embedded::database::DatabaseError, records::to_the_second};
 
 /// One step of the schema.
 struct Migration {

@@ -9,7 +9,7 @@ use std::{
 
 use web::ServerLimits;
 
-use crate::store::{Limited, RateLimiter, TooMany};
+use super::{Limited, RateLimiter, TooMany};
 
 /// Audited failures to sign in per client and minute. Further ones are refused but not audited.
 const AUDITED_FAILURES: u32 = 10;
@@ -40,11 +40,22 @@ impl Rates {
     /// Creates the rate limits of a server.
     #[must_use]
     pub fn new(limits: &ServerLimits) -> Self {
+        let rate = |kind| Rate::new(per_minute(kind, limits));
         Self {
-            costly: Rate::new(limits.costly_per_minute),
-            sign_ins: Rate::new(limits.sign_ins_per_minute),
-            audited_failures: Rate::new(AUDITED_FAILURES),
+            costly: rate(Limited::Costly),
+            sign_ins: rate(Limited::SignIn),
+            audited_failures: rate(Limited::AuditedFailure),
         }
+    }
+}
+
+/// Returns how many requests of a kind a client may make each minute; 0 means no limit.
+#[must_use]
+pub fn per_minute(kind: Limited, limits: &ServerLimits) -> u32 {
+    match kind {
+        Limited::Costly => limits.costly_per_minute,
+        Limited::SignIn => limits.sign_ins_per_minute,
+        Limited::AuditedFailure => AUDITED_FAILURES,
     }
 }
 

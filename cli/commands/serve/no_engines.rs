@@ -1,0 +1,30 @@
+//! In a build without the feature `cluster`: every use of PostgreSQL and an object store is refused.
+
+use server::store::Stores;
+
+use super::{
+    operating::{CheckReport, MoveOrder, Moved, SchemaState},
+    storage::ServedIndex,
+};
+use crate::exit::{CliError, Exit};
+
+pub fn stores(_: &ServedIndex) -> Result<Stores, CliError> {
+    Err(absent())
+}
+
+pub fn schema(_: &ServedIndex, _apply: bool) -> Result<SchemaState, CliError> {
+    Err(absent())
+}
+
+pub fn check(_: &ServedIndex, _adopt: bool) -> Result<CheckReport, CliError> {
+    Err(absent())
+}
+
+pub fn move_index(_: &MoveOrder, _at: &dyn Fn(&'static str, u64, u64)) -> Result<Moved, CliError> {
+    Err(absent())
+}
+
+fn absent() -> CliError {
+    CliError::new("unsupported", Exit::Usage, "this build of skillhub has no storage of kind \"cluster\"")
+        .hint("build it with that feature: cargo build --profile dist --features cluster")
+}

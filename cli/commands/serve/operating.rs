@@ -1,0 +1,230 @@
+//! `skillhub serve schema`, `serve check` and `serve move`, for operators of servers over PostgreSQL.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{
+    engines, file,
+    storage::{ServedIndex, invalid},
+};
+use crate::{
+    context::Context,
+    exit::{CliError, Exit},
+    print::{BAD, GOOD, STRONG},
+};
+
+/// Flags of `serve schema`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  skillhub serve schema --config serve.toml          what the database has, and what this build needs
+  skillhub serve schema apply --config serve.toml    bring it up to date; servers that run go on")]
+pub struct SchemaArgs {
+    #[command(subcommand)]
+    command: Option<SchemaCommand>,
+    /// Configuration file of the server, with the table [storage]
+    #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+/// What to do with the schema.
+#[derive(Debug, Subcommand)]
+enum SchemaCommand {
+    /// Apply the migrations that the database lacks
+    Apply(ConfigArgs),
+}
+
+/// The flag that names the configuration file of a server.
+#[derive(Debug, Args)]
+struct ConfigArgs {
+    /// Configuration file of the server, with the table [storage]
+    #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
+    config: PathBuf,
+}
+
+/// Flags of `serve check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub serve check --config serve.toml            database, archives and git repository agree
+  skillhub serve check --adopt --config serve.toml    after a failover that lost releases: take them from git
+
+Reads everything and changes nothing, except with --adopt. Servers may run meanwhile.")]
+pub struct CheckArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Take over releases that the git repository has and the database lost
+    #[arg(long)]
+    adopt: bool,
+}
+
+/// Flags of `serve move`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  skillhub serve move --from /srv/skillhub --to serve.toml      from a data folder into PostgreSQL
+  skillhub serve move --from serve.toml --to /srv/skillhub      and back
+
+Copies archives, releases, accounts, counts and the audit log, then compares both sides. Run it again after an
+interruption. Stop the servers of the source before the last run.")]
+pub struct MoveArgs {
+    /// Data folder, or configuration file with the table [storage], to copy from
+    #[arg(long, value_name = "PLACE")]
+    from: PathBuf,
+    /// Data folder, or configuration file with the table [storage], to copy to
+    #[arg(long, value_name = "PLACE")]
+    to: PathBuf,
+}
+
+/// What a database has of the schema.
+#[derive(Debug)]
+pub struct SchemaState {
+    /// Names of the steps that were applied now.
+    pub applied: Vec<String>,
+    /// Names of the steps of this build that the database lacks.
+    pub missing: Vec<String>,
+}
+
+/// Result of a check.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// Releases in the database.
+    pub releases: u64,
+    /// Archives that these need.
+    pub archives: u64,
+    /// Files that were compared with the git repository; `None` without one.
+    pub files: Option<u64>,
+    /// Releases taken over from the git repository.
+    pub adopted: u64,
+    /// Descriptions of what does not agree.
+    pub faults: Vec<String>,
+}
+
+/// Source and target of a move.
+#[derive(Debug)]
+pub enum MoveOrder {
+    /// From a data folder into engines.
+    Into {
+        /// The data folder.
+        folder: PathBuf,
+        /// The index over the engines.
+        cluster: Box<ServedIndex>,
+    },
+    /// From engines into a data folder.
+    OutOf {
+        /// The index over the engines.
+        cluster: Box<ServedIndex>,
+        /// The data folder.
+        folder: PathBuf,
+    },
+}
+
+/// Result of a move: both sides have this.
+#[derive(Debug)]
+pub struct Moved {
+    /// Releases.
+    pub releases: u64,
+    /// Archives.
+    pub archives: u64,
+    /// Rows of accounts, counts and decisions.
+    pub rows: u64,
+    /// Digest over all lines of both sides, sorted.
+    pub digest: String,
+    /// True if a server ran on the data folder meanwhile.
+    pub is_served: bool,
+}
+
+/// Shows the schema of a database, or applies what it lacks.
+pub fn schema(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
+    let (config, apply) = match (&args.command, &args.config) {
+        (Some(SchemaCommand::Apply(args)), _) => (&args.config, true),
+        (None, Some(config)) => (config, false),
+        (None, None) => return Err(CliError::usage("the configuration file is missing").hint("add --config FILE")),
+    };
+    let SchemaState { applied, missing } = engines::schema(&in_cluster(context, config)?, apply)?;
+    let document = json!({"ok": true, "applied": applied, "missing": missing});
+    context.out.answer(&document, |out| {
+        for name in &applied {
+            writeln!(out, "{GOOD}applied{GOOD:#} {name}")?;
+        }
+        for name in &missing {
+            writeln!(out, "{BAD}missing{BAD:#} {name}")?;
+        }
+        match missing.is_empty() {
+            true => writeln!(out, "The database has the schema of this build"),
+            false => writeln!(out, "Apply them: skillhub serve schema apply --config {}", config.display()),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Compares database, archives and git repository.
+pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
+    let working = context.out.working("checking");
+    let report = engines::check(&in_cluster(context, &args.config.config)?, args.adopt)?;
+    drop(working);
+    let CheckReport { releases, archives, files, adopted, faults } = &report;
+    let is_sound = faults.is_empty();
+    let document = json!({
+        "ok": is_sound, "releases": releases, "archives": archives, "files": files, "adopted": adopted,
+        "faults": faults,
+    });
+    context.out.answer(&document, |out| {
+        for fault in faults {
+            writeln!(out, "{BAD}fault{BAD:#} {fault}")?;
+        }
+        if *adopted > 0 {
+            writeln!(out, "Took over {adopted} from the git repository")?;
+        }
+        let files = files.map_or(String::new(), |files| format!(", and {files} files with the git repository"));
+        writeln!(out, "Checked {STRONG}{releases} releases{STRONG:#} with {archives} archives{files}")
+    })?;
+    Ok(if is_sound { Exit::Done } else { Exit::Integrity })
+}
+
+/// Copies an index from a data folder into engines, or back, and compares both.
+pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> {
+    let (from, to) = (context.absolute(&args.from), context.absolute(&args.to));
+    let source = from.clone();
+    let boxed = |config: &Path| in_cluster(context, config).map(Box::new);
+    let order = match (from.is_file(), to.is_file()) {
+        (false, true) if from.is_dir() => MoveOrder::Into { folder: from, cluster: boxed(&to)? },
+        (true, false) => MoveOrder::OutOf { cluster: boxed(&from)?, folder: to },
+        _ => {
+            return Err(CliError::usage(
+                "one of --from and --to must be a data folder, the other a configuration file",
+            )
+            .hint("see skillhub serve move --help"));
+        }
+    };
+    let working = context.out.working("moving");
+    let at = |what: &'static str, done: u64, all: u64| working.at(what, count(done), count(all.max(done)));
+    let moved = engines::move_index(&order, &at)?;
+    drop(working);
+    let Moved { releases, archives, rows, digest, is_served } = &moved;
+    let document = json!({
+        "ok": true, "releases": releases, "archives": archives, "rows": rows, "digest": digest, "served": is_served,
+    });
+    context.out.answer(&document, |out| {
+        writeln!(out, "Moved {STRONG}{releases} releases{STRONG:#}, {archives} archives and {rows} other rows")?;
+        writeln!(out, "Both sides have the same lines: {digest}")?;
+        match is_served {
+            true => writeln!(out, "A server runs on {}: stop it and run this again", source.display()),
+            false => Ok(()),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+fn in_cluster(context: &Context, config: &Path) -> Result<ServedIndex, CliError> {
+    let index = file::first_of(context, config)?;
+    match index.storage.is_cluster() {
+        true => Ok(index),
+        false => Err(invalid(format!("{} has no [storage] with kind = \"cluster\"", config.display()))
+            .hint("see docs/guides/growing-up.md")),
+    }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

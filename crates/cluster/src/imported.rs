@@ -1,0 +1,76 @@
+//! Lines, owners' files and archives that come from another place than a publisher: a move, or the git repository.
+
+use deadpool_postgres::Transaction;
+use registry_index::{Entry, IndexFile, shard};
+use skill::{Owner, QualifiedName};
+
+use crate::{
+    database::{Abort, Database, DatabaseError, run},
+    releases::{LockedSkill, Step, blob_id},
+};
+
+/// Writes the lines of a skill that are new or have other flags. Returns the number of new ones.
+pub async fn write_skill(write: &Transaction<'_>, name: &QualifiedName, entries: &[Entry]) -> Step<u64> {
+    let Some(path) = shard::skill_file(name) else { return Ok(0) };
+    let mut skill = match LockedSkill::lock(write, name).await? {
+        Some(known) => known,
+        None => {
+            let created = LockedSkill::create(write, name, &path).await?;
+            created.ok_or_else(|| Abort::Database(DatabaseError::Busy(format!("{name} was just created"))))?
+        }
+    };
+    let file: String = entries.iter().flat_map(|entry| [entry.to_line(), "\n".to_owned()]).collect();
+    if blob_id(&skill.file())? == blob_id(file.as_bytes())? {
+        return Ok(0);
+    }
+    let mut new = 0;
+    for entry in entries {
+        match skill.find(&entry.version) {
+            None => {
+                skill.append(write, entry).await?;
+                new += 1;
+            }
+            Some(known) if known != entry => drop(skill.replace(write, entry).await?),
+            Some(_) => {}
+        }
+    }
+    skill.show(write).await?;
+    Ok(new)
+}
+
+/// Writes the file of an owner.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn write_owner(database: &Database, owner: &Owner, file: &IndexFile) -> Result<(), DatabaseError> {
+    let text = String::from_utf8_lossy(&file.bytes).into_owned();
+    let sql = "insert into owners (name, file, file_id) values ($1, $2, $3)
+        on conflict (name) do update set file = excluded.file, file_id = excluded.file_id
+        where owners.file_id is distinct from excluded.file_id";
+    database
+        .transaction::<_, DatabaseError>(async |write| Ok(run(write, sql, &[&owner.as_str(), &text, &file.id]).await?))
+        .map(drop)
+}
+
+/// Records that the archive of a release is stored.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn record_archive(database: &Database, entry: &Entry) -> Result<(), DatabaseError> {
+    let sql = "insert into archives (digest, sha256, size, state) values ($1, $2, $3, 'stored')
+        on conflict (digest) do update set sha256 = excluded.sha256, size = excluded.size, state = 'stored'";
+    let (digest, sha256) = (entry.digest.to_string(), entry.archive.to_string());
+    let size = i64::try_from(entry.size).unwrap_or(i64::MAX);
+    database
+        .transaction::<_, DatabaseError>(async |write| Ok(run(write, sql, &[&digest, &sha256, &size]).await?))
+        .map(drop)
+}
+
+/// Returns whether a row says that the archive of a release is stored.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn is_recorded(database: &Database, entry: &Entry) -> Result<bool, DatabaseError> {
+    let (sql, digest) = ("select 1 from archives where digest = $1 and state = 'stored'", entry.digest.to_string());
+    database.read(async |client| Ok(crate::database::row(client, sql, &[&digest]).await?.is_some()))
+}

@@ -1,0 +1,172 @@
+//! [`move_in`]: an index with its accounts from a data folder into engines.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use client::IndexRemote;
+use registry_index::{ArchiveLocation, Entry, Index, shard};
+use server::{FolderTables, INDEX, store::Bytes};
+use skill::{Digest, Owner, QualifiedName};
+use web::ApiError;
+
+use super::{At, MoveError, Moved, lines::Lines, tables};
+use crate::{
+    database::{DatabaseError, row},
+    engines::Engines,
+    imported::{is_recorded, record_archive, write_owner, write_skill},
+    projection::log,
+};
+
+/// Threads that move skills.
+const THREADS: usize = 8;
+
+/// Skills that are moved in one transaction.
+const SKILLS: usize = 50;
+
+/// A data folder, read as of one commit.
+struct Source<'a> {
+    engines: &'a Engines,
+    git_dir: PathBuf,
+    head: String,
+    names: Vec<QualifiedName>,
+}
+
+/// Moves an index into engines, or what changed since the last time.
+///
+/// # Errors
+/// [`MoveError`]; the next call continues.
+pub fn move_in(engines: &Engines, folder: &Path, at: At<'_>) -> Result<Moved, MoveError> {
+    let tables = FolderTables::open(folder)?;
+    let git_dir = folder.join(INDEX);
+    refuse_own_changes(engines)?;
+    let head = Index::open(&git_dir)?.revision()?;
+    let index = Index::open_at(&git_dir, &head)?;
+    let source = Source { engines, names: index.names()?, git_dir, head };
+    source.move_owners(&index)?;
+    source.move_skills(at)?;
+    let rows = tables::into_database(&engines.database, &tables)?;
+    source.move_history()?;
+    at("comparing", 0, 1);
+    let (releases, digest) = Lines::of_index(&index)?.finish();
+    let found = Lines::of_database(&engines.database)?.finish();
+    if found != (releases, digest.clone()) {
+        return Err(MoveError::Differs { from: releases, to: found.0 });
+    }
+    let archives = super::archives_in(&engines.database)?;
+    Ok(Moved { releases, archives, rows, digest, is_served: tables.is_served() })
+}
+
+/// Refuses a database in which something else was published: a move would mix two histories.
+fn refuse_own_changes(engines: &Engines) -> Result<(), MoveError> {
+    let sql = "select kind || ' ' || subject from events where kind <> 'import' order by id limit 1";
+    let found = engines.database.read(async |client| Ok(row(client, sql, &[]).await?))?;
+    match found {
+        None => Ok(()),
+        Some(found) => Err(MoveError::NotEmpty(found.try_get(0).map_err(DatabaseError::from)?)),
+    }
+}
+
+impl Source<'_> {
+    fn move_owners(&self, index: &Index) -> Result<(), MoveError> {
+        let owners: BTreeSet<Owner> = index.paths()?.iter().filter_map(|path| owner_at(path)).collect();
+        for owner in &owners {
+            let Some(file) = index.file(&shard::owner_file(owner))? else { continue };
+            write_owner(&self.engines.database, owner, &file)?;
+        }
+        Ok(())
+    }
+
+    /// Moves archives and lines, several skills at the same time.
+    fn move_skills(&self, at: At<'_>) -> Result<(), MoveError> {
+        let chunks: Vec<&[QualifiedName]> = self.names.chunks(SKILLS).collect();
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+        let work = || -> Result<(), MoveError> {
+            let index = Index::open_at(&self.git_dir, &self.head)?;
+            while let Some(chunk) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                    break;
+                }
+                self.move_chunk(&index, chunk)?;
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|_| {
+                    scope.spawn(|| {
+                        if let Err(error) = work() {
+                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        }
+                    })
+                })
+                .collect();
+            while threads.iter().any(|thread| !thread.is_finished()) {
+                at("moving", next.load(Ordering::Relaxed).min(chunks.len()) as u64, chunks.len() as u64);
+                thread::sleep(std::time::Duration::from_millis(100));
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    fn move_chunk(&self, index: &Index, names: &[QualifiedName]) -> Result<(), MoveError> {
+        let mut skills = Vec::new();
+        for name in names {
+            let entries = index.releases(name)?;
+            let mut moved = BTreeSet::new();
+            for entry in entries.iter().filter(|entry| entry.withdrawn.is_none()) {
+                if moved.insert(entry.digest.hex()) {
+                    self.move_archive(index, entry)?;
+                }
+            }
+            skills.push((name, entries));
+        }
+        self.engines.database.transaction::<_, ApiError>(async |write| {
+            for (name, entries) in &skills {
+                write_skill(write, name, entries).await?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Stores an archive, unless an earlier run did.
+    fn move_archive(&self, index: &Index, entry: &Entry) -> Result<(), MoveError> {
+        if is_recorded(&self.engines.database, entry)? {
+            return Ok(());
+        }
+        let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
+        let ArchiveLocation::Tree(path) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
+        let bytes = Bytes::from(index.file(&path)?.ok_or_else(missing)?.bytes);
+        if Digest::of_bytes(&bytes) != entry.archive {
+            return Err(missing());
+        }
+        self.engines.objects.put(&entry.digest, &bytes)?;
+        Ok(record_archive(&self.engines.database, entry)?)
+    }
+
+    /// Records the history as one event, and gives it to the git repository that follows the index.
+    fn move_history(&self) -> Result<(), MoveError> {
+        if let Some((remote, folder)) = self.engines.remote()? {
+            drop(self.engines.commits()?);
+            IndexRemote::open(&self.git_dir.display().to_string(), &folder)?.fetch()?;
+            if !remote.push(&self.head)? {
+                return Err(MoveError::OtherHistory(remote.url().to_owned()));
+            }
+        }
+        log::record_import(&self.engines.database, &self.head)?;
+        Ok(())
+    }
+}
+
+/// Parses the owner in the path of an owner's file.
+fn owner_at(path: &str) -> Option<Owner> {
+    let name = path.strip_prefix(shard::OWNERS)?.strip_prefix('/')?.strip_suffix(".json")?;
+    Owner::parse(name).ok()
+}

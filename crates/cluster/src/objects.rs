@@ -1,0 +1,303 @@
+//! [`Objects`]: the archives of releases, in an S3-compatible bucket or in a folder.
+
+mod http;
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use object_store::{
+    ObjectStore, ObjectStoreExt as _, PutPayload, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey},
+    local::LocalFileSystem,
+    path,
+};
+use server::store::{Bytes, StoreError, Unavailable};
+use skill::{Digest, Limits};
+use thiserror::Error;
+use tokio::time::{sleep, timeout};
+
+use self::http::UreqConnector;
+use crate::background::Background;
+
+/// Attempts at an operation before it fails.
+const TRIES: u32 = 3;
+
+/// Pause before the second attempt; each further one is four times as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Longest location and endpoint, in bytes.
+const LOCATION_BYTES: usize = 1000;
+
+/// Limits on the operations of an object store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectLimits {
+    /// Time limit for establishing a connection.
+    pub connect_time: Duration,
+    /// Time limit for one attempt.
+    pub attempt_time: Duration,
+    /// Time limit for all attempts at an operation together.
+    pub total_time: Duration,
+    /// Largest archive, in bytes.
+    pub archive_bytes: u64,
+}
+
+impl Default for ObjectLimits {
+    fn default() -> Self {
+        Self {
+            connect_time: Duration::from_secs(3),
+            attempt_time: Duration::from_secs(10),
+            // Within the server's limit for a request, so that clients get an answer.
+            total_time: Duration::from_secs(25),
+            archive_bytes: Limits::default().archive_bytes,
+        }
+    }
+}
+
+/// Location of an object store. A bucket's keys come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or from the
+/// file named by `AWS_WEB_IDENTITY_TOKEN_FILE`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectSettings {
+    /// `s3://BUCKET/PREFIX`, or the absolute path of a folder that exists.
+    pub location: String,
+    /// URL of the store; `None` for Amazon's. Without encryption only on loopback.
+    pub endpoint: Option<String>,
+    /// Region of the bucket; `None` for `us-east-1` or `AWS_REGION`.
+    pub region: Option<String>,
+    /// Limits on each operation.
+    pub limits: ObjectLimits,
+}
+
+/// Reasons why an object store cannot be opened.
+#[derive(Debug, Error)]
+pub enum OpenObjectsError {
+    /// The location cannot be understood.
+    #[error("`objects` is neither s3://BUCKET/PREFIX nor the absolute path of a folder")]
+    Location,
+    /// Archives would travel unencrypted.
+    #[error("the endpoint {0} of the object store is neither https nor on this machine")]
+    Plain(String),
+    /// No keys are in the environment.
+    #[error("the bucket needs keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")]
+    NoKeys,
+    /// The settings contradict each other, or the folder does not exist.
+    #[error("cannot use the object store {location}: {reason}")]
+    Unusable {
+        /// The location.
+        location: String,
+        /// Description of the problem.
+        reason: String,
+    },
+}
+
+/// Reasons why an attempt at an operation failed.
+#[derive(Debug, Error)]
+enum AttemptError {
+    #[error(transparent)]
+    Store(#[from] object_store::Error),
+    #[error("it has {0} bytes, more than an archive may have")]
+    TooLarge(u64),
+    #[error("its content is not that of the release")]
+    Damaged,
+}
+
+impl AttemptError {
+    /// Returns whether another attempt would end in the same way.
+    fn is_final(&self) -> bool {
+        use object_store::Error as Of;
+        matches!(self, Self::Store(Of::PermissionDenied { .. } | Of::Unauthenticated { .. } | Of::InvalidPath { .. }))
+    }
+}
+
+/// Archives by the digest of their content. Every operation may be repeated: the same digest has the same archive.
+#[derive(Debug)]
+pub struct Objects {
+    store: Box<dyn ObjectStore>,
+    prefix: String,
+    background: Arc<Background>,
+    limits: ObjectLimits,
+    jitter: RandomState,
+}
+
+impl Objects {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// [`OpenObjectsError`]; a bucket is not contacted.
+    pub fn open(settings: &ObjectSettings, background: Arc<Background>) -> Result<Self, OpenObjectsError> {
+        Self::open_as(settings, background, AmazonS3Builder::from_env())
+    }
+
+    /// Opens the store, a bucket with the keys of `builder`.
+    fn open_as(
+        settings: &ObjectSettings,
+        background: Arc<Background>,
+        builder: AmazonS3Builder,
+    ) -> Result<Self, OpenObjectsError> {
+        let location = settings.location.as_str();
+        if location.len() > LOCATION_BYTES {
+            return Err(OpenObjectsError::Location);
+        }
+        let (store, prefix): (Box<dyn ObjectStore>, _) = match location.strip_prefix("s3://") {
+            Some(rest) => {
+                let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+                (Box::new(open_bucket(bucket, settings, builder)?), prefix.trim_matches('/').to_owned())
+            }
+            None => (Box::new(open_folder(location)?), String::new()),
+        };
+        Ok(Self { store, prefix, background, limits: settings.limits.clone(), jitter: RandomState::new() })
+    }
+
+    /// Stores an archive. When this returns, the archive is durable.
+    ///
+    /// # Errors
+    /// [`StoreError`] with [`Unavailable`] after three attempts.
+    pub fn put(&self, digest: &Digest, bytes: &Bytes) -> Result<(), StoreError> {
+        self.attempts("store", digest, async || {
+            self.store.put(&self.path(digest)?, PutPayload::from(bytes.clone())).await?;
+            Ok(())
+        })
+    }
+
+    /// Returns an archive that was stored, whose bytes have the hash `archive`.
+    ///
+    /// # Errors
+    /// [`StoreError`] with [`Unavailable`] after three attempts, also if the archive is missing or has other bytes: a
+    /// store may lose or garble an answer, and the archive is needed until its release is withdrawn.
+    pub fn get(&self, digest: &Digest, archive: &Digest) -> Result<Bytes, StoreError> {
+        self.attempts("read", digest, async || {
+            let found = self.store.get(&self.path(digest)?).await?;
+            if found.meta.size > self.limits.archive_bytes {
+                return Err(AttemptError::TooLarge(found.meta.size));
+            }
+            let bytes = found.bytes().await?;
+            if Digest::of_bytes(&bytes) == *archive { Ok(bytes) } else { Err(AttemptError::Damaged) }
+        })
+    }
+
+    /// Returns whether an archive is stored.
+    ///
+    /// # Errors
+    /// [`StoreError`] with [`Unavailable`] after three attempts.
+    pub fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
+        self.attempts("find", digest, async || {
+            match self.store.head(&self.path(digest)?).await {
+                Ok(_) => Ok(true),
+                Err(object_store::Error::NotFound { .. }) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    /// Removes an archive, if it is there.
+    ///
+    /// # Errors
+    /// [`StoreError`] with [`Unavailable`] after three attempts.
+    pub fn remove(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.attempts("remove", digest, async || {
+            match self.store.delete(&self.path(digest)?).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    /// Returns the path of an archive: the one that it has in the tree of an index.
+    fn path(&self, digest: &Digest) -> Result<path::Path, AttemptError> {
+        let path = format!("{}/{}", self.prefix, tree_path(digest));
+        let path = path::Path::parse(path.trim_start_matches('/')).map_err(object_store::Error::from)?;
+        Ok(path)
+    }
+
+    fn attempts<T>(
+        &self,
+        what: &str,
+        digest: &Digest,
+        attempt: impl AsyncFn() -> Result<T, AttemptError>,
+    ) -> Result<T, StoreError> {
+        let all = async {
+            let mut tries = 1;
+            loop {
+                match attempt().await {
+                    Err(error) if tries < TRIES && !error.is_final() => sleep(self.pause(tries)).await,
+                    ended => return ended,
+                }
+                tries += 1;
+            }
+        };
+        // The timer needs the runtime, so it is made on it.
+        let ended = self.background.wait(async { timeout(self.limits.total_time, all).await });
+        let reason = match ended {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} seconds", self.limits.total_time.as_secs_f32()),
+        };
+        Err(StoreError(Box::new(Unavailable(format!("cannot {what} the archive of {digest}: {reason}")))))
+    }
+
+    /// Returns the pause after an attempt, shortened by up to a half at random, so that clients do not repeat in step.
+    fn pause(&self, tries: u32) -> Duration {
+        let full = FIRST_PAUSE * 4_u32.pow(tries - 1);
+        let share = f64::from(self.jitter.hash_one(std::time::Instant::now()) as u32) / f64::from(u32::MAX);
+        full.mul_f64(0.5 + share / 2.0)
+    }
+}
+
+/// Returns the path of an archive in the tree of an index that holds its archives itself.
+pub(crate) fn tree_path(digest: &Digest) -> String {
+    let hex = digest.hex();
+    let (first, rest) = hex.split_at(2);
+    let (second, _) = rest.split_at(2);
+    format!("{}/{first}/{second}/{hex}.skill", registry_index::shard::BUNDLES)
+}
+
+fn open_bucket(
+    bucket: &str,
+    settings: &ObjectSettings,
+    mut builder: AmazonS3Builder,
+) -> Result<AmazonS3, OpenObjectsError> {
+    if bucket.is_empty() {
+        return Err(OpenObjectsError::Location);
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        let is_web = ["https://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme));
+        if !is_web || endpoint.len() > LOCATION_BYTES || client::check_token_may_go(endpoint).is_err() {
+            return Err(OpenObjectsError::Plain(endpoint.chars().take(LOCATION_BYTES).collect()));
+        }
+    }
+    let has = |key| builder.get_config_value(&key).is_some();
+    if !has(AmazonS3ConfigKey::AccessKeyId) && !has(AmazonS3ConfigKey::WebIdentityTokenFile) {
+        return Err(OpenObjectsError::NoKeys);
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if let Some(region) = &settings.region {
+        builder = builder.with_region(region);
+    }
+    let url = settings.endpoint.clone().unwrap_or_else(|| "https://s3.amazonaws.com".to_owned());
+    let connector = UreqConnector { url, limits: settings.limits.clone() };
+    // Attempts are repeated here, in one place for all stores.
+    let once = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+    let built = builder.with_bucket_name(bucket).with_http_connector(connector).with_retry(once);
+    // Some stores have no request that removes several objects.
+    built.with_disable_bulk_delete(true).build().map_err(|error| unusable(&settings.location, &error))
+}
+
+fn open_folder(location: &str) -> Result<LocalFileSystem, OpenObjectsError> {
+    if !Path::new(location).is_absolute() {
+        return Err(OpenObjectsError::Location);
+    }
+    let folder = LocalFileSystem::new_with_prefix(location).map_err(|error| unusable(location, &error))?;
+    Ok(folder.with_fsync(true))
+}
+
+fn unusable(location: &str, error: &object_store::Error) -> OpenObjectsError {
+    OpenObjectsError::Unusable { location: location.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! Tests of several modules over real engines.
+
+pub mod buckets;
+mod contract;
+mod moving;
+pub mod postgres;
+pub mod projection;
+mod releases;
+mod schema;
+mod stores;
