@@ -99,7 +99,7 @@ pub struct Config {
     pub signing: SigningConfig,
     /// Policy preset for changes by agents: open, balanced (the default) or strict.
     #[serde(default)]
-    #[schemars(extend("enum" = ["open", "balanced", "strict"]))]
+    #[schemars(extend("enum" = ["open", "balanced", "strict"], "default" = "balanced"))]
     pub policy: Option<String>,
     /// Policy rules, checked before the preset.
     #[serde(default)]

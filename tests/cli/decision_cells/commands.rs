@@ -50,7 +50,7 @@ pub const COMMANDS: [&[&str]; 45] = [
 ];
 
 /// Commands about no particular skill.
-pub const OTHERS: [&[&str]; 52] = [
+pub const OTHERS: [&[&str]; 55] = [
     &["list"],
     &["review"],
     &["status"],
@@ -101,6 +101,9 @@ pub const OTHERS: [&[&str]; 52] = [
     &["index", "verify", "index"],
     &["index", "export", "index", "site"],
     &["where"],
+    &["config", "check"],
+    &["config", "show"],
+    &["config", "path"],
     &["sync", "none.git"],
     &["gc"],
 ];
