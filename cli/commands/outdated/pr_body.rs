@@ -156,6 +156,10 @@ fn longest_run(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use client::ReleaseNotes;
+    use library::{Origin, SourceDigest, SourceSkill};
+    use skill::{Digest, SkillName};
+
     use super::*;
 
     #[test]
@@ -166,5 +170,27 @@ mod tests {
         assert_eq!(code(" \n"), "` \\u{a}`");
         assert_eq!(code(""), "(none)");
         assert_eq!(code(&"x".repeat(900)).chars().count(), LINE_CHARS + 3);
+    }
+
+    #[test]
+    fn text_fits_into_a_pull_request() {
+        let outdated = |at: usize| {
+            let name = SkillName::parse(&format!("skill-{at}")).unwrap();
+            let digest = SourceDigest::Known(Digest::of_bytes(b""));
+            let origin = Origin::Folder {
+                path: "é".repeat(5000),
+                skill: SourceSkill { name: name.clone(), version: None, digest },
+            };
+            let notes = vec![ReleaseNotes { version: "1.1.0".to_owned(), changelog: "``\n".repeat(1300) }; 50];
+            let warnings = vec!["@ann".repeat(1000); 90];
+            let (requested, wanted) = (String::new(), Some("1.1.0".to_owned()));
+            Outdated { skill: name, origin, requested, wanted, newest: None, notes, warnings, error: None }
+        };
+        let skills: Vec<Outdated> = (0..60).map(outdated).collect();
+        let text = body(&skills.iter().collect::<Vec<_>>(), &Ok(Vec::new()));
+        let chars = text.chars().count();
+        assert!((40_000..=CHARS).contains(&chars), "{chars}");
+        assert!(text.ends_with("more, which `skillhub outdated` lists.\n"), "{text}");
+        assert!(text.contains("\nand 65010 more lines\n") && text.contains("- and 50 more\n"), "{text}");
     }
 }
