@@ -83,7 +83,7 @@ fn library_of_each_release_goes_on() {
         let history = sandbox.done(&["history", "notes"]);
         assert_eq!(history["revisions"][0]["parent"], before[0], "{history:#}");
         sandbox.done(&["undo"]);
-        sandbox.done(&["rollback", "notes", "1"]);
+        sandbox.done(&["rollback", "notes", "4"]);
         sandbox.done(&["record", "notes", "--event", "completed", "--run", "later"]);
         let reviewer = text(&expected["tokens"]["reviewer"]);
         assert_eq!(sandbox.run_as(reviewer, &["unpin", "pinned"]).done()["pinned"], false);

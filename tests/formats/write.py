@@ -72,16 +72,14 @@ file = "scripts/report.sh"
 text = "psql -h warehouse.acme.test -c 'select 1'"
 """
 POLICY = 'format = 1\npolicy = "balanced"\n\n[[rules]]\ndecision = "hold"\nchanges = ["tool_schema"]\n'
-TOOL = """metadata:
-  tool_schema:
-    description: Reads a note.
-    input_schema:
-      type: object
-      properties: {path: {type: string}}
-      required: [path]
-    steps:
-      - {id: read, tool: read_file, input: {path: "{{input.path}}"}}
-    output: "{{steps.read.output}}"
+TOOL = """tool_schema:
+  input:
+    type: object
+    properties: {path: {type: string}}
+    required: [path]
+  steps:
+    - {id: read, tool: read_file, input: {path: "{{input.path}}"}}
+  returns: {text: "{{steps.read.output}}"}
 """
 
 
@@ -257,6 +255,7 @@ def change(world: World) -> None:
     world.ask("undo")
     world.create("reader", "Read a note.", TOOL)
     world.ask("tools", "compile", "reader")
+    world.ask("tools", "call", "reader", "--input", '{"path": "skillhub.lock"}')
     world.ask("curate", "plan")
     world.git(ROOT, "init", "-q", "--bare", "--template=", "other.git")
     world.decide("sync", "../other.git")

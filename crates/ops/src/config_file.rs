@@ -196,7 +196,7 @@ fn described(error: ConfigError) -> String {
     match error {
         ConfigError::Damaged { message, .. } => message,
         ConfigError::Owner { source, .. } => source.to_string(),
-        ConfigError::OwnerTwice { owner, .. } => format!("the owner {owner:?} is assigned to two registries"),
+        ConfigError::OwnerTwice { owner, .. } => format!("the owner {owner:?} has another registry already"),
         other => other.to_string(),
     }
 }

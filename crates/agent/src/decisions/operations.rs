@@ -124,7 +124,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("index export", Act::Nothing, &[]),
     skills("where", Act::Nothing, &[]),
     skills("config check", Act::Nothing, &[]),
-    skills("config show", Act::Nothing, &[]),
+    skills("config show", Act::Lists, &[]),
     skills("config path", Act::Nothing, &[]),
     skills("doctor", Act::Lists, &[]),
     skills("curate plan", Act::Lists, &[]),

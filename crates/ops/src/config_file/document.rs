@@ -1,5 +1,7 @@
 //! [`Document`]: a parsed TOML file with the positions of its keys.
 
+use std::cmp::Reverse;
+
 use serde_json::Value;
 use toml::{
     Table,
@@ -59,19 +61,21 @@ impl<'t> Document<'t> {
         line_column(self.text, offset)
     }
 
-    /// Returns the longest key or quoted text of the file that a message mentions: its position and dotted key.
+    /// Returns the part of the file that a message mentions: its position and dotted key. Dotted keys come before quoted
+    /// texts, these before `[table]`, and longer ones before shorter ones.
     pub fn mentioned_in(&self, message: &str) -> Option<(LineColumn, String)> {
         let mut named = Vec::new();
         collect_names(&self.root, "", 0, &mut named);
-        let is_mentioned = |name: &Named| name.text.len() > 2 && message.contains(&name.text);
-        let found = named.into_iter().filter(is_mentioned).max_by_key(|name| name.text.len())?;
+        let mentioned = named.into_iter().filter(|name| name.text.len() > 2 && message.contains(&name.text));
+        let rank = |name: &Named| (name.text.starts_with('['), name.text.starts_with('"'), Reverse(name.text.len()));
+        let found = mentioned.rev().min_by_key(rank)?;
         Some((line_column(self.text, found.offset), found.key))
     }
 }
 
 /// A text by which a message can name a part of the file.
 struct Named {
-    /// Dotted key, or a string in quotes.
+    /// Dotted key, string in quotes, or table in brackets.
     text: String,
     /// Dotted key of the part.
     key: String,
@@ -85,7 +89,8 @@ fn collect_names(value: &DeValue<'_>, key: &str, offset: usize, named: &mut Vec<
         DeValue::Table(table) => {
             for (name, value) in table {
                 let key = if key.is_empty() { name.get_ref().to_string() } else { format!("{key}.{}", name.get_ref()) };
-                named.push(Named { text: key.clone(), key: key.clone(), offset: name.span().start });
+                let text = if key.contains('.') { key.clone() } else { format!("[{key}]") };
+                named.push(Named { text, key: key.clone(), offset: name.span().start });
                 collect_names(value.get_ref(), &key, value.span().start, named);
             }
         }

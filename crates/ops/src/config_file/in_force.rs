@@ -27,6 +27,9 @@ const VARIABLES: [&str; 8] = [
     "SSL_CERT_DIR",
 ];
 
+/// Tables that can name skills which agents must not know of.
+const NAMING_SKILLS: [&str; 3] = ["agents", "permissions", "tools.groups"];
+
 /// Text in place of a part that may be secret.
 const HIDDEN: &str = "…";
 
@@ -62,7 +65,7 @@ pub enum SettingOrigin {
 
 impl Workspace {
     /// Returns all settings: those of `config.toml` with the defaults, what policy files add, and the environment
-    /// variables that are set.
+    /// variables that are set. Agents do not get the tables that can name hidden skills.
     ///
     /// # Errors
     /// The home is not trusted, or a file cannot be read or has faults.
@@ -80,6 +83,7 @@ impl Workspace {
             };
             settings.extend(settings_of(&file, &text));
         }
+        settings.retain(|setting| self.is_person() || !names_skills(&setting.key));
         let is_set = |name: &&&str| (self.setup().variables)(name).is_some();
         settings.extend(VARIABLES.iter().filter(is_set).map(|name| SettingInForce {
             key: (*name).to_owned(),
@@ -90,6 +94,12 @@ impl Workspace {
         }));
         Ok(settings)
     }
+}
+
+fn names_skills(key: &str) -> bool {
+    NAMING_SKILLS
+        .iter()
+        .any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
 /// Returns the settings of a file. Only `config.toml` has those that it does not set.
