@@ -55,8 +55,8 @@ pub struct CheckArgs {
   skillhub config show
   skillhub config show --json
 
-Environment variables, arguments of commands, and users and queries of addresses print as …. An agent does not get the
-tables that can name skills hidden from it.")]
+Environment variables, arguments of commands, and users and queries of addresses print as ….
+An agent does not get the tables that can name skills hidden from it.")]
 pub struct ShowArgs {}
 
 /// Flags of `config path`.
