@@ -1,6 +1,6 @@
 //! `skillhub config` checks the configuration files, and shows the settings in force.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use ops::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
@@ -114,7 +114,7 @@ fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
         .iter()
         .map(|(file, faults)| {
             json!({
-                "kind": file.kind, "path": file.path, "exists": faults.is_some(),
+                "kind": file.kind, "path": file.path.display().to_string(), "exists": faults.is_some(),
                 "faults": faults.as_deref().unwrap_or_default(),
             })
         })
@@ -188,7 +188,7 @@ fn show(context: &Context) -> Result<Exit, CliError> {
 
 /// Describes where a setting comes from.
 fn origin(context: &Context, setting: &SettingInForce) -> String {
-    let file = setting.file.as_ref().map(|file| visible(&context.short(file))).unwrap_or_default();
+    let file = setting.file.as_ref().map(|file| visible(&context.short(Path::new(file)))).unwrap_or_default();
     match setting.origin {
         SettingOrigin::File | SettingOrigin::Policy => format!("{file}:{}", setting.line.unwrap_or_default()),
         SettingOrigin::Environment => "environment".to_owned(),
@@ -198,7 +198,9 @@ fn origin(context: &Context, setting: &SettingInForce) -> String {
 
 fn path(context: &Context) -> Result<Exit, CliError> {
     let files: Vec<_> = context.config_files().into_iter().map(|file| (file.path.exists(), file)).collect();
-    let listed = files.iter().map(|(exists, file)| json!({"kind": file.kind, "path": file.path, "exists": exists}));
+    let listed = files
+        .iter()
+        .map(|(exists, file)| json!({"kind": file.kind, "path": file.path.display().to_string(), "exists": exists}));
     context.out.answer(&json!({"ok": true, "files": listed.collect::<Vec<_>>()}), |out| {
         for (exists, file) in &files {
             let missing = if *exists { String::new() } else { format!("  {FAINT}not there{FAINT:#}") };

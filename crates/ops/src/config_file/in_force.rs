@@ -1,6 +1,6 @@
 //! [`SettingInForce`]: settings with their values and origins, without secrets.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use client::settings_text;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct SettingInForce {
     /// Kind of place that the value comes from.
     pub origin: SettingOrigin,
     /// File that sets it.
-    pub file: Option<PathBuf>,
+    pub file: Option<String>,
     /// Line of the key in the file, from 1.
     pub line: Option<usize>,
 }
@@ -108,7 +108,7 @@ fn settings_of(file: &ConfigFile, text: &str) -> Vec<SettingInForce> {
     let is_policy = file.kind == ConfigKind::Policy;
     let mut settings = Vec::new();
     file.kind.schema().each_setting(&document.value, &mut |pointer, value, default| {
-        let place = |path: &Path| (Some(path.to_owned()), Some(document.position(pointer).0));
+        let place = |path: &Path| (Some(path.display().to_string()), Some(document.position(pointer).0));
         let (origin, (path, line)) = match (value.is_some(), is_policy) {
             (false, true) => return,
             (false, false) => (SettingOrigin::Default, (None, None)),
@@ -181,7 +181,7 @@ mod tests {
         let config = "[mcp_servers.a]\ncommand = ['run', '--token', 'x1']\nenv = { TOKEN = 'x2' }\n\
                       [notify]\ncommand = ['tell', 'x3']\n[tools.search]\nurl = 'https://h/?q={query}&key=x4'\n\
                       [scan.judge]\ncommand = ['judge', 'x5']\n";
-        let file = ConfigFile { kind: ConfigKind::Config, path: PathBuf::from("/home/config.toml") };
+        let file = ConfigFile { kind: ConfigKind::Config, path: Path::new("/home/config.toml").to_owned() };
         let settings = settings_of(&file, config);
         let shown = serde_json::to_string(&settings).unwrap();
         assert!(!shown.contains("\"x") && !shown.contains("x4"), "{shown}");
