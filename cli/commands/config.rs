@@ -136,7 +136,7 @@ fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     Ok(if count == 0 { Exit::Done } else { Exit::Usage })
 }
 
-/// Checks the files in use. What their code refuses beyond the faults of each file is an error.
+/// Checks the files in use. An error of the code that uses them, without a place in a file, is an error here.
 fn check_all(context: &Context) -> Result<Vec<Checked>, CliError> {
     if let Some(fault) = &context.home_fault {
         return Err(fault.clone().into());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ANN, Sandbox, Server, canonical};
 
-/// What a release stored, in a sandbox, and the release's own answers about it.
+/// Stored files of a release in a sandbox, with the release's own answers about them.
 struct Corpus {
     sandbox: Sandbox,
     expected: Value,

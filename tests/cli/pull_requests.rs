@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::Sandbox;
 
-/// What code hosts act on outside of code: mentions, closing words, references, HTML, links, images and quick actions.
+/// Syntax that code hosts act on outside of code: mentions, closing words, references, HTML, links, images and quick actions.
 const HOSTILE: &str = "Thanks @everyone fixes #1, closes acme/other#2 GH-3\n<img src=https://evil.test/x><!-- hidden\n\
                        ```\n![x](https://evil.test/y) [z](javascript:1)\n````text\n/close\n~~~\n# Heading\u{202e}";
 

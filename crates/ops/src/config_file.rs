@@ -139,7 +139,7 @@ impl Workspace {
         misfits.into_iter().map(described).collect()
     }
 
-    /// Returns what the code that uses a `config.toml` refuses, although it fits the schema.
+    /// Returns the faults of a `config.toml` that only the code that uses it finds.
     fn misuses_of_config(&self, path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
         let parse = |()| Config::parse(text, path).map_err(described);
         let config = match check_type::<Config>(text).and_then(parse) {
@@ -166,7 +166,7 @@ impl Workspace {
         faults.chain(misused_rule(&policy, document)).collect()
     }
 
-    /// Returns what the code that uses a policy file refuses, although it fits the schema.
+    /// Returns the faults of a policy file that only the code that uses it finds.
     fn misuses_of_policy(&self, path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
         let read = |()| PolicyFile::read(path).map_err(described);
         match check_type::<PolicyDocument>(text).and_then(read) {
