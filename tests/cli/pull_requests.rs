@@ -30,7 +30,7 @@ fn without_inline_code(line: &str) -> String {
         outside.push_str(&rest[..start]);
         let ticks = rest[start..].chars().take_while(|c| *c == '`').count();
         rest = &rest[start + ticks..];
-        let mut runs = rest.match_indices(|c| c == '`').map(|(at, _)| at).collect::<Vec<_>>().into_iter().peekable();
+        let mut runs = rest.match_indices('`').map(|(at, _)| at).collect::<Vec<_>>().into_iter().peekable();
         let mut end = None;
         while let Some(at) = runs.next() {
             let mut length = 1;
