@@ -307,8 +307,9 @@ def main() -> None:
         change(world)
         server.terminate()
         server.wait()
+        answers = expected(world)
         folder.mkdir(parents=True)
-        (folder / "expected.json").write_text(json.dumps(expected(world), indent=1, sort_keys=True) + "\n")
+        (folder / "expected.json").write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
         pack(folder / "corpus.tar.gz")
     finally:
         if server:
