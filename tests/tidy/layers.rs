@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "ops",
         &[
             "process",
+            "json-schema",
             "skill",
             "scan",
             "library",

@@ -179,7 +179,7 @@ impl TryFrom<Table> for AgentsConfig {
             in_use.map_err(|_| "agents.in_use is not a list of agents".to_owned())?.unwrap_or_default();
         if let Some(unknown) = in_use.iter().find(|id| library::find_agent(id).is_none()) {
             return Err(format!(
-                "agents.in_use has the unknown agent {unknown:?}; `skillhub list --agents` lists all agents"
+                "agents.in_use has the unknown agent {unknown:?}; without it, `list --agents` shows the known ones"
             ));
         }
         let mut tables = BTreeMap::new();

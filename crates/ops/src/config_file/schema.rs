@@ -1,7 +1,7 @@
 //! [`Schema`]: the published JSON Schema of a configuration file, which finds misspelt keys and has the defaults.
 
 use compose::suggestions::near;
-use jsonschema::{ValidationError, error::ValidationErrorKind};
+use json_schema::{Fault, Violation};
 use serde_json::Value;
 
 use super::document::{dotted, pointer_to, segments};
@@ -33,36 +33,30 @@ impl Schema {
     /// # Errors
     /// The schema itself is unusable.
     pub fn misfits(&self, document: &Value) -> Result<Vec<Misfit>, String> {
-        let validator = jsonschema::validator_for(&self.0).map_err(|error| error.to_string())?;
-        Ok(validator.iter_errors(document).flat_map(|error| self.describe(&error)).take(FAULTS).collect())
+        let schema = json_schema::Schema::of_any_dialect(&self.0).map_err(|fault| fault.to_string())?;
+        let faults = schema.faults(document, FAULTS);
+        Ok(faults.into_iter().flat_map(|fault| self.describe(fault, document)).take(FAULTS).collect())
     }
 
-    fn describe(&self, error: &ValidationError<'_>) -> Vec<Misfit> {
-        let pointer = error.instance_path().to_string();
+    fn describe(&self, fault: Fault, document: &Value) -> Vec<Misfit> {
+        let Fault { pointer, violation, .. } = fault;
         let node = segments(&pointer).fold(&self.0, |node, segment| self.inner(node, &segment));
-        if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-            let known = || node["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-            let unknown = |key: &String| Misfit {
-                pointer: pointer_to(&pointer, key),
-                message: "unknown key".to_owned(),
-                nearest: near(key, known()).map(str::to_owned),
-            };
-            return unexpected.iter().map(unknown).collect();
-        }
         let key = if pointer.is_empty() { "the file".to_owned() } else { format!("`{}`", dotted(&pointer)) };
         let options = options(node);
-        let message = match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                format!("{key} lacks the key `{}`", property.as_str().unwrap_or_default())
+        let message = match violation {
+            Violation::UnknownKeys(unknown) => {
+                return unknown.iter().map(|key| unknown_key(node, &pointer, key)).collect();
             }
-            ValidationErrorKind::Minimum { limit } => format!("{key} must be at least {limit}"),
-            ValidationErrorKind::Maximum { limit } => format!("{key} must be at most {limit}"),
-            ValidationErrorKind::Type { .. } => format!("{key} must be {}", type_name(node)),
-            _ if !options.is_empty() => format!("{key} must be one of: {}", options.join(", ")),
-            other => format!("{key} does not fit the schema ({})", other.keyword()),
+            Violation::MissingKey(missing) => format!("{key} lacks the key `{missing}`"),
+            Violation::TooSmall(limit) => format!("{key} must be at least {limit}"),
+            Violation::TooLarge(limit) => format!("{key} must be at most {limit}"),
+            Violation::WrongType => format!("{key} must be {}", type_name(node)),
+            Violation::Other(_) if !options.is_empty() => format!("{key} must be one of: {}", options.join(", ")),
+            Violation::Other(keyword) => format!("{key} does not fit the schema ({keyword})"),
         };
-        let written = error.instance().as_str().unwrap_or_default();
-        vec![Misfit { pointer, message, nearest: near(written, options).map(str::to_owned) }]
+        let written = document.pointer(&pointer).and_then(Value::as_str).unwrap_or_default();
+        let nearest = near(written, options).map(str::to_owned);
+        vec![Misfit { pointer, message, nearest }]
     }
 
     /// Returns the schema of a part of what `node` describes, or null.
@@ -108,6 +102,13 @@ impl Schema {
             }
         }
     }
+}
+
+/// Describes a key of the table at `pointer` that its schema does not have.
+fn unknown_key(table: &Value, pointer: &str, key: &str) -> Misfit {
+    let known = table["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let nearest = near(key, known).map(str::to_owned);
+    Misfit { pointer: pointer_to(pointer, key), message: "unknown key".to_owned(), nearest }
 }
 
 /// Returns the values that a node lists.
