@@ -203,6 +203,9 @@ pub enum Command {
     Index(commands::index::IndexCommand),
     /// Print where skillhub stores everything
     Where(commands::place::WhereArgs),
+    /// Check the configuration, and show the settings in force
+    #[command(subcommand)]
+    Config(commands::config::ConfigCommand),
     /// Find and repair problems, also in what agents see
     Doctor(commands::doctor::DoctorArgs),
     /// Find unused and duplicate skills, and archive unused ones

@@ -4,6 +4,7 @@ pub mod adopt;
 pub mod blame;
 pub mod commit;
 pub mod completions;
+pub mod config;
 pub mod curate;
 pub mod debug;
 pub mod diff;

@@ -62,6 +62,9 @@ fn main() -> ExitCode {
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
+        Command::Config(command) => {
+            Context::to_inspect(&cli.global).and_then(|context| commands::config::run(&context, command))
+        }
         Command::Where(args) => {
             Context::to_locate(&cli.global).and_then(|context| commands::place::run(&context, args))
         }
@@ -149,6 +152,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Disable(args) => commands::enable::run(context, args, false),
         Command::Index(command) => commands::index::run(context, command),
         Command::Where(args) => commands::place::run(context, args),
+        Command::Config(command) => commands::config::run(context, command),
         Command::Curate(command) => commands::curate::run(context, command),
         Command::Sync(args) => commands::sync::run(context, args),
         Command::Gc(args) => commands::gc::run(context, args),

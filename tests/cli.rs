@@ -13,6 +13,7 @@ mod branches;
 #[cfg(unix)]
 mod completing;
 mod composing;
+mod configuring;
 mod containment;
 mod crab_claw;
 mod curating;
@@ -36,6 +37,8 @@ mod following_trials;
 mod foreign_user;
 mod forking;
 mod formats;
+#[cfg(unix)]
+mod frozen_formats;
 mod gating;
 mod git_registries;
 mod hand_edits;
@@ -76,6 +79,7 @@ mod permits;
 #[cfg(unix)]
 mod policy_attacks;
 mod publishing;
+mod pull_requests;
 mod real_skills;
 mod registries;
 mod relocating;

@@ -1,7 +1,11 @@
 //! `skillhub outdated` lists installed skills that have newer releases.
 
+mod pr_body;
+
+use std::io;
+
 use clap::Args;
-use client::{Outdated, ReleaseNotes};
+use client::{Installed, Outdated, ReleaseNotes, UpdateRequest};
 use library::CommitId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +15,9 @@ use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
-    exit::{CliError, ErrorOfOne, Exit, error_of_one, exit_of_one},
+    exit::{CliError, ErrorOfOne, Exit, error_of_one, exit_of_one, failed},
     hints,
-    print::{BAD, FAINT, GOOD, Table, WARN, notes_lines, visible},
+    print::{BAD, FAINT, GOOD, Page, Table, WARN, notes_lines, visible},
 };
 
 /// Flags of `outdated`.
@@ -21,6 +25,7 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub outdated
   skillhub outdated --json
+  skillhub outdated --pr-body > body.md          the text of a pull request that updates them
   skillhub update                                install the versions in the UPDATE column")]
 pub struct OutdatedArgs {
     /// Include skills that are up to date
@@ -29,57 +34,78 @@ pub struct OutdatedArgs {
     /// Use only the cache and local files
     #[arg(long)]
     offline: bool,
+    /// Print the updates as the text of a pull request, with new capabilities, in Markdown
+    #[arg(long)]
+    pr_body: bool,
 }
 
 /// Lists the skills. The exit code is that of a source that could not be reached, if any.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let mut skills = installer(context, &mut library, "checking the sources", &AcceptArgs::default(), |installer| {
-        Ok(client::outdated(installer, args.offline)?)
-    })?;
+    let (mut skills, preview) =
+        installer(context, &mut library, "checking the sources", &AcceptArgs::default(), |installer| {
+            let skills = client::outdated(installer, args.offline)?;
+            let request = UpdateRequest { offline: args.offline, dry_run: true, ..UpdateRequest::default() };
+            let preview = args.pr_body.then(|| installer.update(&request).map_err(failed));
+            Ok((skills, preview))
+        })?;
     let is_seen = context.seen()?;
     skills.retain(|skill| is_seen(skill.skill.as_str()));
+    let preview = preview.map(|results| results.map(|results| seen_results(results, &is_seen)));
     let exit = skills.iter().map(|skill| exit_of_one(skill.error.as_ref())).max().unwrap_or(Exit::Done);
-    let is_told =
+    let is_listed =
         |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();
-    let told: Vec<&Outdated> = skills.iter().filter(is_told).collect();
-    let document =
-        OutdatedDocument { ok: exit == Exit::Done, skills: told.iter().copied().map(OutdatedSkill::of).collect() };
-    context.out.answer(&document, |out| {
-        if told.is_empty() {
-            return match skills.len() {
-                0 => writeln!(out, "No installed skills"),
-                1 => writeln!(out, "The installed skill is up to date"),
-                count => writeln!(out, "All {count} installed skills are up to date"),
-            };
-        }
-        let mut table = Table::new(&["skill", "installed", "update", "newest", "requested"]);
-        told.iter().for_each(|skill| table.row(&row(skill)));
-        table.write(out)?;
-        for skill in &told {
-            if !skill.notes.is_empty() {
-                writeln!(out, "Changes in {}:", visible(&skill.origin.name()))?;
-            }
-            for line in notes_lines(&skill.notes) {
-                writeln!(out, "  {line}")?;
-            }
-            for warning in &skill.warnings {
-                out.message(format_args!(
-                    "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
-                    skill.origin.name(),
-                    visible(&hints::for_user(warning))
-                ))?;
-            }
-            if let Some(error) = &skill.error {
-                writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name(), visible(&error.to_string()))?;
-                if let Some(hint) = error.failure().hint {
-                    writeln!(out, "{GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(&hint.to_string())))?;
-                }
-            }
-        }
-        Ok(())
+    let listed: Vec<&Outdated> = skills.iter().filter(is_listed).collect();
+    let document = OutdatedDocument {
+        ok: exit == Exit::Done,
+        skills: listed.iter().copied().map(OutdatedSkill::of).collect(),
+        pr_body: preview.map(|preview| pr_body::body(&listed, &preview)),
+    };
+    context.out.answer(&document, |out| match &document.pr_body {
+        Some(body) => out.write_all(body.as_bytes()),
+        None if listed.is_empty() => match skills.len() {
+            0 => writeln!(out, "No installed skills"),
+            1 => writeln!(out, "The installed skill is up to date"),
+            count => writeln!(out, "All {count} installed skills are up to date"),
+        },
+        None => write_list(out, &listed),
     })?;
     Ok(exit)
+}
+
+/// Returns the results about skills that the actor may know of.
+fn seen_results(mut results: Vec<Installed>, is_seen: &impl Fn(&str) -> bool) -> Vec<Installed> {
+    results.retain(|result| is_seen(result.name.rsplit('/').next().unwrap_or_default()));
+    results
+}
+
+/// Writes the skills as a table, followed by their changes, warnings and errors.
+fn write_list(out: &mut Page, skills: &[&Outdated]) -> io::Result<()> {
+    let mut table = Table::new(&["skill", "installed", "update", "newest", "requested"]);
+    skills.iter().for_each(|skill| table.row(&row(skill)));
+    table.write(out)?;
+    for skill in skills {
+        if !skill.notes.is_empty() {
+            writeln!(out, "Changes in {}:", visible(&skill.origin.name()))?;
+        }
+        for line in notes_lines(&skill.notes) {
+            writeln!(out, "  {line}")?;
+        }
+        for warning in &skill.warnings {
+            out.message(format_args!(
+                "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
+                skill.origin.name(),
+                visible(&hints::for_user(warning))
+            ))?;
+        }
+        if let Some(error) = &skill.error {
+            writeln!(out, "{BAD}error{BAD:#}: {}: {}", skill.origin.name(), visible(&error.to_string()))?;
+            if let Some(hint) = error.failure().hint {
+                writeln!(out, "{GOOD}hint{GOOD:#}: {}", visible(&hints::for_user(&hint.to_string())))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn row(skill: &Outdated) -> Vec<String> {
@@ -105,6 +131,9 @@ struct OutdatedDocument<'a> {
     ok: bool,
     /// Installed skills with something to tell: a newer release, a warning or an error; all with `--all`.
     skills: Vec<OutdatedSkill<'a>>,
+    /// The updates as the text of a pull request, in Markdown; with `--pr-body`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pr_body: Option<String>,
 }
 
 /// An installed skill and what its source has.

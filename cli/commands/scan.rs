@@ -48,7 +48,7 @@ use target::{Known, Target, known, skills_around, targets};
 
 Exit code 4: a finding is high or critical (see --fail-on). Such a skill is not installed. Waived findings
 of a skill in the library are shown, but do not fail. Nothing inside a skill can turn a rule off.
-docs/guides/scanning.md has a git hook and a CI workflow.")]
+docs/guides/scanning.md has a git hook, and docs/guides/ci.md an action for CI.")]
 pub struct ScanArgs {
     /// Skill folders, folders of skills, .skill files, single files, `-` for stdin, or names of installed skills
     #[arg(required_unless_present_any = ["rules", "explain"])]

@@ -122,7 +122,7 @@ struct ServerArgs {
     log: bool,
 }
 
-/// Who may read.
+/// Permitted readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 enum Reading {

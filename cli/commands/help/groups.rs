@@ -15,7 +15,7 @@ pub const GROUPS: [Group; 6] = [
     Group {
         title: "Start here",
         first: &["setup", "tour", "list", "status", "doctor"],
-        more: &["where", "completions", "help"],
+        more: &["where", "config", "completions", "help"],
     },
     Group {
         title: "Get skills",
@@ -43,7 +43,7 @@ pub const GROUPS: [Group; 6] = [
 ];
 
 /// Words that people type for a command that has another name and another spelling.
-const MEANINGS: [(&str, &str); 24] = [
+const MEANINGS: [(&str, &str); 23] = [
     ("accept", "review"),
     ("approve", "review"),
     ("archive", "curate"),
@@ -53,7 +53,6 @@ const MEANINGS: [(&str, &str); 24] = [
     ("changes", "review"),
     ("check", "validate"),
     ("clean", "gc"),
-    ("config", "where"),
     ("create", "new"),
     ("delete", "uninstall"),
     ("edit", "manage"),

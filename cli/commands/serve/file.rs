@@ -72,7 +72,7 @@ struct ServeFile {
     addr: Option<String>,
     /// Folder of the index and all other data; below the home by default.
     data: Option<PathBuf>,
-    /// Who may read: `public`, the default, or `private`, those who have a token.
+    /// Permitted readers: `public` for everyone, the default, or `private` for holders of a token.
     #[schemars(with = "Option<super::Reading>")]
     visibility: Option<Visibility>,
     /// Host names that requests may have besides those of this machine; `*` for any.
@@ -121,7 +121,7 @@ struct LimitsTable {
 struct IndexTable {
     /// Folder of the index and all other data, which no other index may use.
     data: PathBuf,
-    /// Who may read.
+    /// Permitted readers.
     #[schemars(with = "super::Reading")]
     visibility: Visibility,
     /// Host names of this index only; at least one.

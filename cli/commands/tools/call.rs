@@ -141,8 +141,9 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     let skipped = trace.steps.iter().filter(|step| step.error.is_some()).count();
     if skipped > 0 {
         context.out.note(&format!(
-            "{skipped} of {} failed and were skipped; see why with `skillhub tools trace {id}`",
-            counted(trace.steps.len(), "step")
+            "{skipped} of {} failed and {} skipped; see why with `skillhub tools trace {id}`",
+            counted(trace.steps.len(), "step"),
+            if skipped == 1 { "was" } else { "were" }
         ));
     }
     let document = json!({"ok": true, "status": trace.status, "tool": trace.tool, "output": trace.output, "trace": id});

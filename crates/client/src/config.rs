@@ -99,7 +99,7 @@ pub struct Config {
     pub signing: SigningConfig,
     /// Policy preset for changes by agents: open, balanced (the default) or strict.
     #[serde(default)]
-    #[schemars(extend("enum" = ["open", "balanced", "strict"]))]
+    #[schemars(extend("enum" = ["open", "balanced", "strict"], "default" = "balanced"))]
     pub policy: Option<String>,
     /// Policy rules, checked before the preset.
     #[serde(default)]
@@ -179,7 +179,7 @@ impl TryFrom<Table> for AgentsConfig {
             in_use.map_err(|_| "agents.in_use is not a list of agents".to_owned())?.unwrap_or_default();
         if let Some(unknown) = in_use.iter().find(|id| library::find_agent(id).is_none()) {
             return Err(format!(
-                "agents.in_use has the unknown agent {unknown:?}; `skillhub list --agents` lists all agents"
+                "agents.in_use has the unknown agent {unknown:?}; without it, `list --agents` shows the known ones"
             ));
         }
         let mut tables = BTreeMap::new();

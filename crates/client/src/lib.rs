@@ -161,7 +161,7 @@ pub use placed::{
     LinkState, LinkedSkill, MovedLink, MovedOutcome, VisibilityOutcome, follow_move, hide_from, linked_skills,
     repair_link, show_in, sync_link, sync_links,
 };
-pub use policy_file::{PolicyDocument, PolicyFile};
+pub use policy_file::{PolicyDocument, PolicyFile, settings_text};
 pub use publish::{
     Fork, ForkError, ForkKnown, ForkResults, PublishError, PublishItem, PublishOptions, PublishStatus, Published,
     Publisher, publish, publish_all, publish_fork, skill_folders,

@@ -73,7 +73,7 @@ impl PolicyFile {
     /// [`ConfigError`]; a file that cannot be read or parsed is never ignored.
     pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         let io = |source| ConfigError::Io { path: path.to_owned(), source };
-        let text = match read(path) {
+        let text = match settings_text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io(error)),
@@ -116,7 +116,11 @@ impl PolicyFile {
     }
 }
 
-fn read(path: &Path) -> io::Result<String> {
+/// Reads a settings file of bounded size. Its last component may be a link.
+///
+/// # Errors
+/// There is no regular file, or it is too large or not UTF-8.
+pub fn settings_text(path: &Path) -> io::Result<String> {
     let (folder, name) = match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => (folder, name),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),

@@ -48,7 +48,7 @@ pub mod scope;
 mod settings;
 mod shape;
 mod store;
-mod suggestions;
+pub mod suggestions;
 mod systems;
 pub mod template;
 mod tool;

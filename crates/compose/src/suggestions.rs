@@ -5,12 +5,10 @@ const MAX_CHARS: usize = 64;
 
 /// Returns the nearest of some names, if it may be a misspelling. The allowed distance is one per three letters: at
 /// least one, at most three.
-pub(crate) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
-    if length > MAX_CHARS {
-        return None;
-    }
-    if length < 2 {
+    if !(2..=MAX_CHARS).contains(&length) {
         return None;
     }
     let allowed = (length / 3).clamp(1, 3);

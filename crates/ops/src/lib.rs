@@ -6,6 +6,7 @@
 //! document, or a [`Refusal`], which the host displays.
 
 mod catalogue;
+mod config_file;
 mod decide;
 mod enable;
 mod inbox;
@@ -27,6 +28,7 @@ mod visible;
 mod workspace;
 
 pub use catalogue::{builtin, skill_name};
+pub use config_file::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
 pub use decide::{Decision, InboxItem, ShownItem};
 pub use inbox::{Inbox, InboxSkill, REASONS};
 pub use install::{InstallCallbacks, document_of, whole_document};

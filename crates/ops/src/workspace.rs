@@ -22,6 +22,7 @@ use jiff::Timestamp;
 use library::{Actor, ActorKind, Home, Library, Scope, Watcher};
 use skill::SkillName;
 
+pub(crate) use self::acting::{POLICY_VARIABLE, SYSTEM_POLICY};
 pub use self::{acting::TOKEN_VARIABLE, place::SKILLS_FOLDER, registries::SERVER_TOKEN_VARIABLE, uses::Used};
 use self::{
     acting::actor,

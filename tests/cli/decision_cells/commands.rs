@@ -50,7 +50,7 @@ pub const COMMANDS: [&[&str]; 45] = [
 ];
 
 /// Commands about no particular skill.
-pub const OTHERS: [&[&str]; 56] = [
+pub const OTHERS: [&[&str]; 59] = [
     &["list"],
     &["review"],
     &["status"],
@@ -105,6 +105,9 @@ pub const OTHERS: [&[&str]; 56] = [
     &["index", "verify", "index"],
     &["index", "export", "index", "site"],
     &["where"],
+    &["config", "check"],
+    &["config", "show"],
+    &["config", "path"],
     &["sync", "none.git"],
     &["gc"],
 ];

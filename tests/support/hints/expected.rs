@@ -11,7 +11,9 @@ pub enum Expected {
 }
 
 /// Commands that report a state by their exit code.
-const RESULTS: [(&str, &[i32]); 7] = [
+const RESULTS: [(&str, &[i32]); 8] = [
+    // Faults of the configuration.
+    ("check", &[0, 2]),
     // Faults were found.
     ("doctor", &[0, 1, 8]),
     // Invalid skills, the reason why the command is offered.

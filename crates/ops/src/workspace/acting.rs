@@ -14,10 +14,10 @@ use super::Workspace;
 use crate::{refusal::Refusal, setup::Setup};
 
 /// Policy file of the administrator, for all users. Except for `[scan]`, it can only tighten the users' settings.
-pub(super) const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
+pub(crate) const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
 
 /// Environment variable with the path of an additional policy file.
-const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
+pub(crate) const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
 
 /// Environment variable with a reviewer's token.
 pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";

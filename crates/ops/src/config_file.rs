@@ -1,0 +1,216 @@
+//! [`ConfigFile`]: a configuration file, its faults with their lines, and the settings in force with their origins.
+//!
+//! The published schemas find the misspelt keys and mistyped values of a file all at once. The code that uses the settings
+//! then checks what a schema cannot express.
+
+mod document;
+mod in_force;
+mod schema;
+
+use std::path::{Path, PathBuf};
+
+use client::{Config, ConfigError, PolicyDocument, PolicyFile, settings_text};
+use compose::ToolSettings;
+use evolve::GateConfig;
+use library::refuse_toml_flood;
+use serde::{Serialize, de::DeserializeOwned};
+use skill_manage::Rule;
+
+pub use self::in_force::{SettingInForce, SettingOrigin};
+use self::{
+    document::{Document, LineColumn, dotted},
+    schema::Schema,
+};
+use crate::{
+    refusal::Refusal,
+    workspace::{POLICY_VARIABLE, SYSTEM_POLICY, Workspace},
+};
+
+/// Kinds of configuration files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigKind {
+    /// `config.toml` of a home.
+    Config,
+    /// Policy file, such as `/etc/skillhub/policy.toml`.
+    Policy,
+    /// File of `serve --config`, of which only keys and types are checked.
+    Serve,
+}
+
+impl ConfigKind {
+    /// Guesses the kind from the name of a file. [`Self::Config`] if the name says nothing.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match (name.contains("policy"), name.contains("serve")) {
+            (true, _) => Self::Policy,
+            (false, true) => Self::Serve,
+            (false, false) => Self::Config,
+        }
+    }
+
+    fn schema(self) -> Schema {
+        Schema::new(match self {
+            Self::Config => include_str!("../../../docs/schemas/config.json"),
+            Self::Policy => include_str!("../../../docs/schemas/policy.json"),
+            Self::Serve => include_str!("../../../docs/schemas/serve.json"),
+        })
+    }
+}
+
+/// A configuration file, which need not exist.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    /// Kind of the file.
+    pub kind: ConfigKind,
+    /// Absolute path.
+    pub path: PathBuf,
+}
+
+/// A fault in a configuration file.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigFault {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Dotted key; empty if the fault belongs to none.
+    pub key: String,
+    /// Description. It does not quote values of a wrong type.
+    pub message: String,
+    /// Known key or value that may have been meant.
+    pub nearest: Option<String>,
+}
+
+impl ConfigFault {
+    fn new((line, column): LineColumn, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { line, column, key: key.into(), message: message.into(), nearest: None }
+    }
+}
+
+impl Workspace {
+    /// Returns the files that settings are read from, existing or not: `config.toml` of the home, the system's policy
+    /// file, and the policy file that the environment names.
+    #[must_use]
+    pub fn config_files(&self) -> Vec<ConfigFile> {
+        let policy = |path| ConfigFile { kind: ConfigKind::Policy, path };
+        let named = (self.setup().variables)(POLICY_VARIABLE).map(|path| policy(self.cwd.join(path)));
+        let own = ConfigFile { kind: ConfigKind::Config, path: self.home.config() };
+        [own, policy(PathBuf::from(SYSTEM_POLICY))].into_iter().chain(named).collect()
+    }
+
+    /// Returns the faults of a file, in the order of its lines.
+    ///
+    /// # Errors
+    /// The file does not exist or cannot be read.
+    pub fn check_config(&self, file: &ConfigFile) -> Result<Vec<ConfigFault>, Refusal> {
+        let text = settings_text(&file.path).map_err(Refusal::io_at(&file.path))?;
+        let mut faults = self.faults_of(file, &text);
+        faults.sort_by_key(|fault| (fault.line, fault.column));
+        Ok(faults)
+    }
+
+    fn faults_of(&self, file: &ConfigFile, text: &str) -> Vec<ConfigFault> {
+        if let Err(message) = refuse_toml_flood(text) {
+            return vec![ConfigFault::new((1, 1), "", message)];
+        }
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(errors) => {
+                return errors.into_iter().map(|(at, message)| ConfigFault::new(at, "", message)).collect();
+            }
+        };
+        let misfits = match file.kind.schema().misfits(&document.value) {
+            Ok(misfits) => misfits,
+            Err(message) => return vec![ConfigFault::new((1, 1), "", message)],
+        };
+        if misfits.is_empty() {
+            return match file.kind {
+                ConfigKind::Config => self.misuses_of_config(&file.path, text, &document),
+                ConfigKind::Policy => self.misuses_of_policy(&file.path, text, &document),
+                ConfigKind::Serve => Vec::new(),
+            };
+        }
+        let described = |misfit: schema::Misfit| ConfigFault {
+            nearest: misfit.nearest,
+            ..ConfigFault::new(document.position(&misfit.pointer), dotted(&misfit.pointer), misfit.message)
+        };
+        misfits.into_iter().map(described).collect()
+    }
+
+    /// Returns the faults of a `config.toml` that only the code that uses it finds.
+    fn misuses_of_config(&self, path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
+        let parse = |()| Config::parse(text, path).map_err(described);
+        let config = match check_type::<Config>(text).and_then(parse) {
+            Ok(config) => config,
+            Err(message) => return vec![located(document, "", &message)],
+        };
+        let policy = config.policy_file(&self.home);
+        let tables = agent::Tables {
+            agent: config.agent.clone(),
+            skill_evolution: config.skill_evolution.clone(),
+            agents: config.agents.tables.clone(),
+            permissions: config.permissions.clone(),
+        };
+        let checks = [
+            ("/gate", GateConfig::of(&config.gate).map(drop).map_err(|error| error.to_string())),
+            (
+                "/tools",
+                ToolSettings::of(&config.tools, &config.mcp_servers).map(drop).map_err(|error| error.to_string()),
+            ),
+            ("/agents", agent::Settings::of(&tables).map(drop).map_err(|error| error.to_string())),
+            ("/scan", self.check_scanner(&config.scan, path)),
+        ];
+        let faults = checks.into_iter().filter_map(|(table, checked)| Some(located(document, table, &checked.err()?)));
+        faults.chain(misused_rule(&policy, document)).collect()
+    }
+
+    /// Returns the faults of a policy file that only the code that uses it finds.
+    fn misuses_of_policy(&self, path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
+        let read = |()| PolicyFile::read(path).map_err(described);
+        match check_type::<PolicyDocument>(text).and_then(read) {
+            Ok(Some(policy)) => {
+                let scanner = self.check_scanner(&policy.scan, path).err();
+                let scanner = scanner.map(|message| located(document, "/scan", &message));
+                scanner.into_iter().chain(misused_rule(&policy, document)).collect()
+            }
+            Ok(None) => Vec::new(),
+            Err(message) => vec![located(document, "", &message)],
+        }
+    }
+
+    fn check_scanner(&self, settings: &scan::Settings, path: &Path) -> Result<(), String> {
+        let settings = client::scan_settings(settings.clone(), path, &self.user_home, self.now);
+        settings.and_then(|settings| client::scanner(&settings)).map(drop).map_err(described)
+    }
+}
+
+/// Parses a text as a type, which is dropped. The message of an error has no excerpt of the text.
+fn check_type<T: DeserializeOwned>(text: &str) -> Result<(), String> {
+    toml::from_str::<T>(text).map(drop).map_err(|error| error.message().to_owned())
+}
+
+/// Describes an error without the path of the file.
+fn described(error: ConfigError) -> String {
+    match error {
+        ConfigError::Damaged { message, .. } => message,
+        ConfigError::Owner { source, .. } => source.to_string(),
+        ConfigError::OwnerTwice { owner, .. } => format!("the owner {owner:?} has another registry already"),
+        other => other.to_string(),
+    }
+}
+
+/// Creates the fault that a message describes, at the key or text that it mentions, otherwise at `pointer`.
+fn located(document: &Document<'_>, pointer: &str, message: &str) -> ConfigFault {
+    let mentioned = document.mentioned_in(message);
+    let (at, key) = mentioned.unwrap_or_else(|| (document.position(pointer), dotted(pointer)));
+    ConfigFault::new(at, key, message)
+}
+
+/// Returns the first rule of a policy that cannot be used.
+fn misused_rule(policy: &PolicyFile, document: &Document<'_>) -> Option<ConfigFault> {
+    let ConfigError::Rule { number, message, .. } = policy.rules(Rule::check).err()? else { return None };
+    let pointer = format!("/rules/{}", number - 1);
+    Some(ConfigFault::new(document.position(&pointer), dotted(&pointer), message))
+}
