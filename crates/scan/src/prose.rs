@@ -28,7 +28,7 @@ mod weights;
 mod words;
 mod written;
 
-use std::{borrow::Cow, cmp::Ordering, sync::LazyLock};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, sync::LazyLock};
 
 use crate::{
     Evidence, Rule,
@@ -74,9 +74,11 @@ const NEAR: usize = 2;
 /// is run and not obeyed.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let is_script = source.kind().runs && !source.kind().reads;
+    let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
-        if finder.has_enough(said.rule, evidence) {
+        let is_known = !places.insert((said.rule.id, evidence, said.at));
+        if is_known || finder.has_enough(said.rule, evidence) {
             continue;
         }
         let line = source.line_at(said.at);
@@ -91,7 +93,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
                 Ordering::Greater => Some(said.more),
             };
             if let Some(act) = act_of(&said) {
-                signal.harmless_if = format!("the marked sentence does not have the agent {act}").into();
+                signal.harmless_if = format!("the marked text does not have the agent {act}").into();
             }
             let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
             (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy.into());
@@ -383,11 +385,7 @@ impl<'a> Judge<'a> {
         if !is_explained {
             let names: Vec<&str> =
                 lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
-            let sentence = weighed.words.iter().find(|word| word.at == at).map(|word| word.sentence);
-            let is_near = |word: &&Word| Some(word.sentence) == sentence;
-            let from = weighed.words.iter().find(is_near).map_or(at, |word| word.at);
-            let last = weighed.words.iter().rfind(is_near).map_or(at, |word| word.at);
-            let quote = Quote { words: String::new(), from, last };
+            let quote = Quote::around(weighed.words, at);
             let (rule, sense, more) = (&rules::PROSE_WEIGHT, names.join(" ").into(), more(weighed.concepts.0));
             self.said.push(Said { rule, evidence, sense, quote, more, at });
         }

@@ -92,9 +92,8 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
             Some("if it is only a bad example, begin the line above its block with “Bad:”")
         }
         Role::Fact => None,
-        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset).then_some(
-            "if nothing runs this text (a comment, a pattern, test data), write a word such as <sample> for it",
-        ),
+        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset)
+            .then_some("if nothing runs this text (a comment, a pattern, test data), write <sample> in its place"),
         Role::Command | Role::Test if source.is_fenced(line) => {
             Some("if it is only shown, name it in a sentence that forbids it (“Never run …”), not in a block")
         }

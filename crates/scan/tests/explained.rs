@@ -108,8 +108,8 @@ fn named_way_out_lowers_the_severity() {
     assert!(of(&before, "token-github").remedy.contains("write a placeholder"), "{before:?}");
     assert!(after.iter().all(|one| one.rule != "token-github"), "{after:?}");
     let pattern = |text: &str| scanned_with("Run it.", "scripts/a.py", &format!("BAD = ['{text}']\n"));
-    let (before, after) = (pattern("rm -rf /"), pattern("<sample>"));
-    assert!(of(&before, "destructive-command").remedy.contains("such as <sample>"), "{before:?}");
+    let (before, after) = (pattern("rm -rf / "), pattern("<sample>"));
+    assert!(of(&before, "destructive-command").remedy.contains("write <sample> in its place"), "{before:?}");
     assert!(after.is_empty(), "{after:?}");
 }
 

@@ -1,10 +1,13 @@
 //! [`Quote`]: the words of a text by which a finding was made, for its message and its excerpt.
 
-use super::{lexicon::Term, sense::Sense};
+use super::{lexicon::Term, sense::Sense, words::Word};
 use crate::{characters::is_wide, source::Source};
 
 /// Maximum number of phrases that a message quotes.
 const QUOTED: usize = 4;
+
+/// Maximum length of a passage that is quoted in whole, in bytes.
+const PASSAGE: usize = 200;
 
 /// Maximum number of words of a quoted phrase.
 const PHRASE: usize = 6;
@@ -34,6 +37,16 @@ impl Quote {
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
         Self { words: quoted.join(", "), from, last }
+    }
+
+    /// Quotes no words, only the range of a short passage, or of the sentence around the word at a byte offset.
+    pub fn around(words: &[Word], at: usize) -> Self {
+        let sentence = words.iter().find(|word| word.at == at).map(|word| word.sentence);
+        let length = words.first().zip(words.last()).map_or(0, |(first, last)| last.at.saturating_sub(first.at));
+        let counts = |word: &&Word| length <= PASSAGE || Some(word.sentence) == sentence;
+        let from = words.iter().find(counts).map_or(at, |word| word.at);
+        let last = words.iter().rfind(counts).map_or(at, |word| word.at);
+        Self { words: String::new(), from, last }
     }
 }
 
