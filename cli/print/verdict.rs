@@ -95,8 +95,9 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     });
     lines.extend(further_lines(cause));
     for other in &cause.others {
-        let Finding { severity, line, message, remedy, rule, .. } = other;
-        lines.push(format!("  also {severity} in line {line}: {message} [{rule}]; to do: {remedy}"));
+        let Finding { severity, line, message, rule, .. } = other;
+        let to_do = cause.remedy_of(other).map(|remedy| format!("; to do: {remedy}")).unwrap_or_default();
+        lines.push(format!("  also {severity} in line {line}: {message} [{rule}]{to_do}"));
         lines.extend(other.related.iter().map(|related| related_line(other, related)));
     }
     lines
@@ -228,7 +229,7 @@ mod tests {
         let lines = findings_lines(&[finding("b", Severity::High), again, elsewhere, other]);
         assert_eq!(lines.len(), 3 + 2 + 3, "{lines:?}");
         assert!(lines[3].starts_with("  also in line 9: ") && lines[3].contains("text"), "{lines:?}");
-        assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]; to do: do not"), "{lines:?}");
+        assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
     }
 
     #[test]
@@ -236,8 +237,8 @@ mod tests {
         let place =
             |path: &str| Related { label: "read in".into(), path: path.into(), line: 1, excerpt: "k = 1".into() };
         let both = Finding { related: vec![place("SKILL.md"), place("a.sh")], ..finding("b", Severity::High) };
-        let lines = findings_lines(&[both, finding("c", Severity::Medium)]).join("\n");
-        for told in ["read in line 1: ", "read in a.sh:1: ", "also medium in line 3: does so [c]; to do: do not"] {
+        let lines = findings_lines(&[both, finding("c", Severity::High)]).join("\n");
+        for told in ["read in line 1: ", "read in a.sh:1: ", "also high in line 3: does so [c]; to do: do not"] {
             assert!(lines.contains(told), "{lines}");
         }
     }

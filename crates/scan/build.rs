@@ -96,7 +96,7 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         rule.condition.as_ref().map_or("None".to_owned(), |name| format!("Some(crate::conditions::{name})"));
     format!(
         "Rule {{ id: {:?}, category: {:?}, technique: {:?}, risk: {:?}, evidence: Evidence::{}, scope: Scope::{}, \
-         role: Role::{}, message: {:?}, remedy: {:?}, cases: &[{}], literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
+         role: Role::{}, message: {:?}, remedy: {:?}, harmless_if: {:?}, cases: &[{}], literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
          condition: {condition}, secret: {}, harmful: &{:?}, harmless: &{:?} }}",
         rule.id,
         or(&rule.category, &defaults.category),
@@ -107,6 +107,7 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         variant(or(&rule.role, &defaults.role)),
         rule.message,
         or(&rule.remedy, &defaults.remedy),
+        rule.harmless_if,
         rule.cases.iter().map(case).collect::<Vec<_>>().join(", "),
         rule.literals,
         rule.pattern.joined(),

@@ -138,7 +138,11 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
     context.out.answer(&document, |out| {
         let (style, severity) = (severity_style(rule.severity()), severity_word(rule, scanner));
         writeln!(out, "{STRONG}{}{STRONG:#}  {style}{severity}{style:#}, {}", rule.id, rule.category)?;
-        writeln!(out, "{}\nWhat to do: {}\n", rule.message, rule.remedy)?;
+        writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
+        if !rule.harmless_if.is_empty() {
+            writeln!(out, "Nothing to do if {}", rule.harmless_if)?;
+        }
+        writeln!(out)?;
         weight_lines(rule, scanner).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for (title, files) in [("Matches", rule.harmful), ("Does not match", rule.harmless)] {
             writeln!(out, "\n{title}:")?;

@@ -57,6 +57,12 @@ impl Cause<'_> {
         lines.retain(|line| *line != self.first.line);
         lines
     }
+
+    /// Returns the remedy of another rule's finding on the line, unless the line has to change for a graver one anyway.
+    #[must_use]
+    pub fn remedy_of<'o>(&self, other: &'o Finding) -> Option<&'o str> {
+        (other.severity >= self.first.severity).then_some(other.remedy.as_ref())
+    }
 }
 
 /// Serialised form of a cause in JSON documents.
@@ -151,6 +157,7 @@ mod tests {
         assert_eq!(told, [("SKILL.md", 3), ("a.sh", 3), ("SKILL.md", 9), ("SKILL.md", 12)]);
         assert_eq!(causes[0].further_lines(), [9]);
         assert_eq!(causes[0].others.iter().map(|other| other.rule.as_ref()).collect::<Vec<_>>(), ["c"]);
+        assert_eq!((causes[0].remedy_of(&all[4]), causes[2].remedy_of(&all[2])), (None, Some("do not")));
         let places: usize = causes.iter().map(|cause| 1 + cause.again.len() + cause.others.len()).sum();
         assert_eq!(places, all.len(), "nothing is lost");
     }

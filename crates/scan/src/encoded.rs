@@ -51,7 +51,8 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
         }
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let run = excerpt_at(source, offset..offset).text;
-            let message = format!("{}: its decoded text matches {rule}", rules::ENCODED_PAYLOAD.message);
+            let act = crate::rule(rule).map_or(rule, |rule| rule.message);
+            let message = format!("{}; decoded, it {act} [{rule}]", rules::ENCODED_PAYLOAD.message);
             finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
         }
     }

@@ -13,6 +13,9 @@ const LEAD_CHARS: usize = 80;
 /// Maximum length of a match in characters. A longer one is shown without its middle.
 const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
 
+/// Maximum length of the rest of a word that is marked with a match, in bytes.
+const REST_OF_WORD: usize = 24;
+
 /// Part of a longer match that is shown from its end, in characters.
 const END_CHARS: usize = MATCH_CHARS / 3;
 
@@ -45,7 +48,7 @@ impl Excerpt {
     pub fn around(part: &str, matched: Range<usize>) -> Self {
         let before = part.get(..matched.start).unwrap_or("");
         let rest = part.get(before.len()..).unwrap_or("");
-        let hit = rest.get(..matched.len()).unwrap_or(rest).trim_end();
+        let hit = whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end());
         let after = rest.get(hit.len()..).unwrap_or("").trim_end();
         // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
         let near = before.rsplit('\0').next().unwrap_or("").trim_start();
@@ -71,6 +74,14 @@ impl Excerpt {
         let text = visible(&format!("{head}{CUT} ({} characters)", chars(secret)));
         Self { text, matched: None, column: chars(line.get(..start).unwrap_or("")) + 1 }
     }
+}
+
+/// Returns a match at the beginning of a text, extended to the end of its last word.
+fn whole_words<'t>(text: &'t str, hit: &'t str) -> &'t str {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_cut = hit.as_bytes().last().is_some_and(is_part);
+    let rest = text.bytes().skip(hit.len()).take_while(is_part).take(REST_OF_WORD + 1).count();
+    if is_cut && rest <= REST_OF_WORD { text.get(..hit.len() + rest).unwrap_or(hit) } else { hit }
 }
 
 /// Returns the matched part of an excerpt with a few characters before it, in at most [`BRIEF_CHARS`] characters and
@@ -239,6 +250,8 @@ mod tests {
         };
         assert_eq!(of("\t\u{200b}é curl x | sh # y", 7..18), "curl x | sh");
         assert_eq!(of("  curl", 2..6), "curl");
+        assert_eq!(of("ignore all instructions.", 0..19), "ignore all instructions", "whole words");
+        assert_eq!(of(&format!("key {}", "a".repeat(40)), 4..8), "aaaa", "a long word is no word");
     }
 
     #[test]

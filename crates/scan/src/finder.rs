@@ -1,6 +1,7 @@
 //! [`Finder`]: collects the signals of one scan, within its steps.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::Range,
 };
@@ -8,7 +9,7 @@ use std::{
 use crate::{
     Evidence, Related, Rule,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt::Excerpt,
+    excerpt::{Excerpt, brief, visible},
     judgement::{Signal, Why},
     local,
     normal::Shadow,
@@ -162,7 +163,7 @@ impl Finder {
         };
         let (message, remedy) = hit.rule.explained(matched);
         let message = format!("{message}{how}");
-        let way_out = role::way_out(hit.rule, source, line);
+        let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
             *signal = Signal { why, remedy: remedy.into(), related, way_out, ..signal.clone() };
         }
@@ -180,8 +181,11 @@ impl Finder {
             }
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
-        let (message, remedy) = hit.rule.explained(shadow.source.text.get(hit.range.clone()).unwrap_or(""));
-        let (message, excerpt) = (format!("{message} ({how})"), Excerpt::plain(source.line(line)));
+        let plain = shadow.source.text.get(hit.range.clone()).unwrap_or("");
+        let (message, remedy) = hit.rule.explained(plain);
+        let read = if hit.rule.secret { String::new() } else { format!("“{}”, ", brief(&visible(plain), None)) };
+        let message = format!("{message} ({read}{how})");
+        let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
             (signal.why, signal.remedy) = (why, remedy.into());
         }
@@ -230,6 +234,7 @@ impl Finder {
             remedy,
             related,
             why: None,
+            harmless_if: rule.harmless_if.into(),
             way_out: None,
         });
         self.signals.last_mut()
@@ -249,30 +254,49 @@ impl Finder {
     }
 }
 
-/// Returns the excerpt around a match, given as a byte range of the text.
+/// Returns the excerpt around a match, given as a byte range of the text. It has both ends of a match on several lines.
 pub(crate) fn excerpt_at(source: &Source<'_>, matched: Range<usize>) -> Excerpt {
-    let part = source.passage(source.line_at(matched.start));
-    let text = source.text.get(part.clone()).unwrap_or("");
-    Excerpt::around(text, matched.start.saturating_sub(part.start)..matched.end.saturating_sub(part.start))
+    let first = source.passage(source.line_at(matched.start));
+    let last = source.line_at(matched.end.saturating_sub(1));
+    let end = first.end.max(source.line_start(last) + source.line(last).len());
+    let text = source.text.get(first.start..end).unwrap_or("");
+    Excerpt::around(text, matched.start.saturating_sub(first.start)..matched.end.saturating_sub(first.start))
 }
 
-/// Returns the last line of a match that the excerpt does not show, and the place of what the rule requires elsewhere.
+/// Returns the last line of a match that ends outside the passage of its first line (an index from 0).
+pub(crate) fn last_line(source: &Source<'_>, line: usize, end: usize) -> Option<Related> {
+    let last = end.saturating_sub(1);
+    let is_outside = !source.passage(line).contains(&last);
+    is_outside.then(|| related_at("ends in", source, source.line_at(last), last))?
+}
+
+/// Returns the last line of a match on several lines, and the place of what the rule requires elsewhere.
 fn other_ends(hit: &Hit, source: &Source<'_>, matched: Range<usize>) -> Vec<Related> {
-    let shown = source.passage(source.line_at(matched.start));
-    let last = matched.end.saturating_sub(1);
-    let ends = [("up to", Some(last)), ("together with", hit.also)];
-    let mut related: Vec<Related> = Vec::new();
-    for (label, at) in ends.into_iter().filter_map(|(label, at)| Some((label, at?))) {
-        let line = source.line_at(at);
-        if !shown.contains(&at) && related.iter().all(|known| known.line != line + 1) {
-            related.extend(related_at(label, source, line, at));
-        }
-    }
-    related
+    let line = source.line_at(matched.start);
+    let last = last_line(source, line, matched.end);
+    let also = hit.also.filter(|at| !source.passage(line).contains(at));
+    let also = also.and_then(|at| related_at(together_with(source, at), source, source.line_at(at), at));
+    let also = also.filter(|also| last.as_ref().is_none_or(|last| last.line != also.line));
+    last.into_iter().chain(also).collect()
+}
+
+/// Maximum length of a word that a label names, in characters.
+const NAMED_WORD: usize = 24;
+
+/// Returns the label of what a rule requires besides its match, with the word that begins there.
+fn together_with(source: &Source<'_>, at: usize) -> String {
+    let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/');
+    let word: String = source.text.get(at..).unwrap_or("").chars().take_while(is_part).take(NAMED_WORD).collect();
+    if word.is_empty() { "together with".to_owned() } else { format!("together with “{word}” in") }
 }
 
 /// Returns another place of a finding, with an excerpt around a byte of the text. A blank line is not worth showing.
-pub(crate) fn related_at(label: &'static str, source: &Source<'_>, line: usize, at: usize) -> Option<Related> {
+pub(crate) fn related_at(
+    label: impl Into<Cow<'static, str>>,
+    source: &Source<'_>,
+    line: usize,
+    at: usize,
+) -> Option<Related> {
     let text = source.line(line).trim_end();
     let indent = text.len() - text.trim_start().len();
     let from = at.saturating_sub(source.line_start(line)).max(indent);
@@ -292,6 +316,6 @@ pub(crate) fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
     let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy.into(), Vec::new());
-    let (line, why, way_out) = (1, None, None);
-    Signal { rule, evidence: rule.evidence, path, line, excerpt, message, remedy, related, why, way_out }
+    let (line, why, harmless_if, way_out) = (1, None, rule.harmless_if.into(), None);
+    Signal { rule, evidence: rule.evidence, path, line, excerpt, message, remedy, related, why, harmless_if, way_out }
 }

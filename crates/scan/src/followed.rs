@@ -131,10 +131,13 @@ fn extension_of(path: &str) -> &str {
 /// Adds a finding. It weighs less in a text that only discusses the behaviour.
 fn add(source: &Source<'_>, line: usize, judgement: &Judgement<'_>, from: Option<Related>, finder: &mut Finder) {
     let rule = judgement.rule;
-    let is_talk = !source.kind().runs
-        && (role::is_lesson(source, line) && role::may_teach(source) || role::is_illustration(source, line));
-    let (evidence, why) =
-        if is_talk { (rule.elsewhere(), Some(role::LESSON)) } else { (judgement.evidence, judgement.less) };
+    let talk = match role::is_lesson(source, line) && role::may_teach(source) {
+        _ if source.kind().runs => None,
+        true => Some(role::LESSON),
+        false => role::is_illustration(source, line).then(|| role::illustration(source)),
+    };
+    let less = (judgement.evidence, judgement.less);
+    let (evidence, why) = talk.map_or(less, |why| (rule.elsewhere(), Some(why)));
     if finder.knows(rule, evidence, source.path, line) {
         return;
     }

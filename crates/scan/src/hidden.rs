@@ -2,10 +2,17 @@
 
 use crate::{
     characters::{is_invisible, latin_look_alike},
+    excerpt::Excerpt,
     finder::{Finder, excerpt_at},
     rules,
     source::Source,
 };
+
+/// Distance of a tag character from the ASCII character that it stands for.
+const TAGS: u32 = 0xE0000;
+
+/// Maximum number of characters of a hidden text that a message shows.
+const SPELLED: usize = 80;
 
 /// Adds findings for hidden characters in one file. Binary files are skipped, since these bytes mean something else
 /// there.
@@ -27,14 +34,34 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
             (selectors(&chars), &rules::UNICODE_SELECTORS),
         ] {
             if found {
-                let at = source.line_start(index) + line.find(may_hide).unwrap_or(0);
-                finder.add(rule, rule.evidence, source, index, &excerpt_at(source, at..at).text);
+                let excerpt = first_hidden(source, index);
+                let spelled = if rule.id == rules::UNICODE_TAGS.id { spelled(&chars) } else { String::new() };
+                let message = [rule.message, &spelled].concat();
+                if let Some(signal) = finder.add_told(rule, rule.evidence, source, index, &excerpt.text, message) {
+                    signal.excerpt = excerpt;
+                }
             }
         }
         if let Some(word) = mixed(&chars) {
             add_mixed(source, index, &word, finder);
         }
     }
+}
+
+/// Returns the excerpt of a line with its first hidden characters marked.
+fn first_hidden(source: &Source<'_>, index: usize) -> Excerpt {
+    let line = source.line(index);
+    let at = line.find(|c: char| !c.is_ascii() && is_invisible(c)).or_else(|| line.find(may_hide)).unwrap_or(0);
+    let run: usize = line.get(at..).unwrap_or("").chars().take_while(|c| is_invisible(*c)).map(char::len_utf8).sum();
+    let start = source.line_start(index) + at;
+    excerpt_at(source, start..start + run)
+}
+
+/// Returns the text that tag characters stand for, as the end of a message; empty if they stand for none.
+fn spelled(chars: &[char]) -> String {
+    let letter = |c: &char| u32::from(*c).checked_sub(TAGS).and_then(char::from_u32).filter(|c| matches!(c, ' '..='~'));
+    let text: String = chars.iter().filter_map(letter).take(SPELLED).collect();
+    if text.is_empty() { text } else { format!("; they spell “{}”", text.trim()) }
 }
 
 /// Returns whether the line checks need to look at a character.

@@ -8,7 +8,6 @@ use std::{borrow::Cow, collections::BTreeMap};
 use crate::{
     Evidence, Finding, Related, Rule,
     excerpt::{Excerpt, brief},
-    rules,
 };
 
 /// Number of different rules with weak evidence in one file that raises it to strong.
@@ -35,8 +34,8 @@ impl Why {
     }
 }
 
-/// Condition under which a weak match of a rule needs no change.
-const IS_EXPECTED: &str = "SKILL.md tells the user about it";
+/// Condition under which a weak match needs no change, for rules that name none.
+const IS_EXPECTED: &str = "SKILL.md tells the user that it does this";
 
 /// Observation of a detector in one place.
 #[derive(Debug, Clone)]
@@ -54,6 +53,8 @@ pub(crate) struct Signal {
     pub related: Vec<Related>,
     /// Reason for other evidence in this place, if known.
     pub why: Option<Why>,
+    /// Condition under which the match needs no change, as in [`Rule::harmless_if`].
+    pub harmless_if: Cow<'static, str>,
     /// Change by which the match weighs less if it is only shown, as a clause. It ends the remedy of a match with full
     /// weight.
     pub way_out: Option<&'static str>,
@@ -69,7 +70,10 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
             Some(Evidence::Strong) => (strong.get(&signal.path), Evidence::Hard),
             _ => (None, signal.evidence),
         };
-        let Some(others) = crowd else { return signal.finding_alone() };
+        let Some(others) = crowd else {
+            let (evidence, why) = (signal.evidence, signal.why.map(|why| why.reason.into()));
+            return signal.finding(evidence, why);
+        };
         let others = others.iter().filter(|(rule, _)| **rule != signal.rule.id).take(NAMED);
         signal.related.extend(others.map(|(_, other)| other.clone()));
         let why = format!("different signs in one file add up; alone it would be {}", signal.evidence.severity());
@@ -106,26 +110,24 @@ impl Signal {
         Related { label, path: self.path.clone(), line: self.line, excerpt }
     }
 
-    /// Returns the finding with the signal's own weight. If it weighs little, its remedy says when nothing has to be
-    /// changed.
-    fn finding_alone(mut self) -> Finding {
-        let (evidence, why) = (self.evidence, self.why);
-        let is_of_prose = !self.rule.senses.is_empty() || self.rule.id == rules::PROSE_WEIGHT.id;
-        let harmless_if = match why {
-            _ if is_of_prose => None,
-            Some(why) if evidence < self.rule.evidence => Some(why.harmless_if),
-            None if evidence > Evidence::Weak => None,
-            _ => Some(IS_EXPECTED),
-        };
-        if let Some(condition) = harmless_if.filter(|_| evidence < Evidence::Hard) {
-            self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
-            self.way_out = None;
+    /// Returns the condition under which the match needs no change: that of the place that lowers its evidence, its
+    /// rule's, or that of every weak match.
+    fn harmless_if(&self) -> Option<Cow<'static, str>> {
+        match self.why {
+            Some(why) if self.evidence < self.rule.evidence => Some(why.harmless_if.into()),
+            _ if !self.harmless_if.is_empty() => Some(self.harmless_if.clone()),
+            _ => (self.evidence <= Evidence::Weak).then_some(IS_EXPECTED.into()),
         }
-        self.finding(evidence, why.map(|why| why.reason.into()))
     }
 
+    /// Returns the finding with the given evidence. Its remedy begins with the condition under which nothing has to be
+    /// changed, unless the finding blocks, and ends with the way out for a sample, unless it already weighs little.
     fn finding(mut self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
-        if let Some(way_out) = self.way_out {
+        if let Some(condition) = self.harmless_if().filter(|_| evidence < Evidence::Hard) {
+            self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
+        }
+        let is_full = self.evidence >= self.rule.evidence && evidence > Evidence::Weak;
+        if let Some(way_out) = self.way_out.filter(|_| is_full) {
             self.remedy = format!("{}; {way_out}", self.remedy).into();
         }
         Finding {

@@ -17,6 +17,7 @@ mod foreign;
 mod lexicon;
 mod licence;
 mod passage;
+mod quote;
 mod sayings;
 mod sense;
 mod stem;
@@ -27,13 +28,13 @@ mod weights;
 mod words;
 mod written;
 
-use std::{borrow::Cow, cmp::Ordering, sync::LazyLock};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, sync::LazyLock};
 
 use crate::{
     Evidence, Rule,
-    characters::is_wide,
     engine::SearchError,
-    finder::{Finder, excerpt_at, related_at},
+    excerpt::Excerpt,
+    finder::{Finder, excerpt_at, last_line},
     judgement::Why,
     role, rules,
     source::Source,
@@ -43,6 +44,7 @@ use crate::{
 pub(crate) use lexicon::fingerprint;
 use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
+use quote::{Quote, word_at};
 use sayings::{GUARDS, Sayings, together};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
@@ -72,28 +74,30 @@ const NEAR: usize = 2;
 /// is run and not obeyed.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let is_script = source.kind().runs && !source.kind().reads;
+    let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
-        if finder.has_enough(said.rule, evidence) {
+        let is_known = !places.insert((said.rule.id, evidence, said.at));
+        if is_known || finder.has_enough(said.rule, evidence) {
             continue;
         }
         let line = source.line_at(said.at);
         let (message, remedy) = explained(&said, evidence);
-        let is_near = source.passage(line).contains(&said.last) && said.last.saturating_sub(said.at) <= MARKED;
-        let end = if is_near { said.last + word_at(source, said.last).len() } else { said.at };
-        let excerpt = excerpt_at(source, said.at..end.max(said.at));
+        let end = said.quote.last + word_at(source, said.quote.last).len();
+        let marked = said.quote.from.min(said.quote.last)..end;
+        let excerpt = excerpt_at(source, marked.clone());
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
             signal.why = match evidence.cmp(&said.rule.evidence) {
                 Ordering::Less => Some(LESS),
                 Ordering::Equal => None,
                 Ordering::Greater => Some(said.more),
             };
-            (signal.excerpt, signal.remedy) = (excerpt, remedy.into());
-            let is_shown = |at: usize| source.passage(line).contains(&at);
-            let first = (!is_shown(said.first)).then_some(("after", said.first));
-            let last = (!is_near).then_some(("up to", said.last));
-            let ends = [first, last].into_iter().flatten();
-            signal.related.extend(ends.filter_map(|(label, at)| related_at(label, source, source.line_at(at), at)));
+            if let Some(act) = act_of(&said) {
+                signal.harmless_if = format!("the marked text does not have the agent {act}").into();
+            }
+            let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
+            (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy.into());
+            signal.related.extend(last_line(source, line, end));
         }
     }
     Ok(())
@@ -105,26 +109,23 @@ const LESS: Why = Why {
     harmless_if: "the text forbids this, only describes it, or asks the user first",
 };
 
-/// Beginning of the messages of [`rules::PROSE_WEIGHT`], and the form of those that name an act.
-const WORDED: &str = "is worded ";
-const WORDED_TO: &str = "is worded like instructions to ";
+/// Returns the message and the remedy of a match. The message of a weak match begins with the words found, because the
+/// act that they stand for is only possible.
+fn explained(said: &Said, evidence: Evidence) -> (String, &'static str) {
+    let ((message, remedy), words) = (said.rule.explained(&said.sense), &said.quote.words);
+    let message = match evidence {
+        _ if words.is_empty() => message.to_owned(),
+        Evidence::Note | Evidence::Weak => format!("uses {words}, like a text that {message}"),
+        _ => format!("{message}, in the words {words}"),
+    };
+    (message, remedy)
+}
 
-/// Returns the message and the remedy of a match: first the words found, then the act that they may stand for. Unless
-/// the match blocks, the remedy begins with the question that its reader has to answer.
-fn explained(said: &Said, evidence: Evidence) -> (String, String) {
-    let ((message, remedy), words) = (said.rule.explained(&said.sense), &said.words);
-    let shown = match message.strip_prefix(WORDED) {
-        Some(like) => format!("uses {words}, {like}"),
-        None if evidence < Evidence::Strong => format!("uses {words} together, like text that {message}"),
-        None => format!("{message}, in the words {words}"),
-    };
-    let act = match message.strip_prefix(WORDED_TO) {
-        Some(act) => format!("tells the agent to {act}"),
-        None if message.starts_with(WORDED) => "works against the user".to_owned(),
-        None => message.to_owned(),
-    };
-    let change = || format!("nothing to do if no sentence here {act}; otherwise {remedy}");
-    (shown, if evidence < Evidence::Hard { change() } else { remedy.to_owned() })
+/// Returns the act that a sentence found by its words alone resembles, as an infinitive. Other rules name their act.
+fn act_of(said: &Said) -> Option<&'static str> {
+    let is_weighed = said.rule.id == rules::PROSE_WEIGHT.id;
+    let act = || said.rule.explained(&said.sense).0.strip_prefix("is worded like instructions to ");
+    is_weighed.then(|| act().unwrap_or("work against the user"))
 }
 
 /// Reason for evidence above the rule's own, by the target that the passage names.
@@ -174,38 +175,6 @@ fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
     all
 }
 
-/// Returns the word at a byte offset as written. In a script without spaces it is one character.
-fn word_at<'s>(source: &'s Source<'_>, at: usize) -> &'s str {
-    let rest = source.text.get(at..).unwrap_or("");
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '’');
-    let first = rest.chars().next().map_or(0, char::len_utf8);
-    let end = rest.get(first..).and_then(|rest| rest.find(|c| !is_part(c))).map_or(rest.len(), |end| first + end);
-    let is_wide = rest.chars().next().is_some_and(is_wide);
-    rest.get(..if is_wide { first } else { end }).unwrap_or("")
-}
-
-/// Maximum distance in bytes of words that are marked together in an excerpt.
-const MARKED: usize = 150;
-
-/// Maximum number of words that a message quotes.
-const QUOTED_WORDS: usize = 4;
-
-/// Quotes the first words that stand for the concepts of a sense. Returns them with the byte offset of the last word.
-fn quoted(terms: &[Term], concepts: Set, source: &Source<'_>) -> (String, usize) {
-    let (mut words, mut last, mut left) = (Vec::new(), 0, concepts);
-    for term in terms.iter().filter(|term| concepts & (1 << term.concept) != 0) {
-        if left & (1 << term.concept) != 0 {
-            left &= !(1 << term.concept);
-            last = last.max(term.at);
-            let quoted = format!("“{}”", word_at(source, term.at));
-            if words.len() < QUOTED_WORDS && !words.contains(&quoted) {
-                words.push(quoted);
-            }
-        }
-    }
-    (words.join(", "), last)
-}
-
 fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
     let Some(page) = page_of(source) else {
         let mut judge = Judge::new(source);
@@ -216,7 +185,7 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     let mut judge = Judge::new(&text);
     judge.read_all(finder)?;
     for said in &mut judge.said {
-        for at in [&mut said.first, &mut said.at, &mut said.last] {
+        for at in [&mut said.at, &mut said.quote.from, &mut said.quote.last] {
             *at = page.origin(&text, source, *at);
         }
     }
@@ -244,15 +213,12 @@ struct Said {
     evidence: Evidence,
     /// Names of the concepts that met.
     sense: Cow<'static, str>,
-    /// Words of the text that stand for them, quoted.
-    words: String,
+    /// Words of the text that stand for them. For [`rules::PROSE_WEIGHT`], it is a sentence without words of its own.
+    quote: Quote,
     /// Reason for evidence above the rule's own.
     more: Why,
     /// Byte offset of the first word that counts.
-    first: usize,
     at: usize,
-    /// Byte offset of the last of these words, or of the last word of the sentence.
-    last: usize,
 }
 
 /// Weak sense that counts fully if another one follows nearby.
@@ -419,13 +385,9 @@ impl<'a> Judge<'a> {
         if !is_explained {
             let names: Vec<&str> =
                 lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
-            let words = weigh::most(named(weighed, self.source));
-            let sentence = weighed.words.iter().find(|word| word.at == at).map(|word| word.sentence);
-            let last = weighed.words.iter().rfind(|word| Some(word.sentence) == sentence).map_or(at, |word| word.at);
-            let sense = names.join(" ").into();
-            let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
-            let first = weighed.words.first().map_or(at, |word| word.at);
-            self.said.push(Said { rule, evidence, sense, words, more, first, at, last });
+            let quote = Quote::around(weighed.words, at);
+            let (rule, sense, more) = (&rules::PROSE_WEIGHT, names.join(" ").into(), more(weighed.concepts.0));
+            self.said.push(Said { rule, evidence, sense, quote, more, at });
         }
     }
 
@@ -450,9 +412,9 @@ impl<'a> Judge<'a> {
             fired.push((sense.rule.id, sense.strength, low));
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
-            let (at, (words, last)) = (place_of(terms, sense), quoted(terms, sense.concepts(), self.source));
-            let (sense_text, more) = (sense.text.into(), more(0));
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, words, more, first: at, at, last });
+            let at = place_of(terms, sense);
+            let (quote, text, more) = (Quote::of(sense, terms, at, self.source), sense.text.into(), more(0));
+            self.said.push(Said { rule: sense.rule, evidence, sense: text, quote, more, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

@@ -10,7 +10,7 @@ use skill::SkillPath;
 
 use crate::{Evidence, Role, Rule, Scope, judgement::Why, source::Source};
 
-use sample::{is_attack_lesson, is_bad_sample, is_listed, is_shown, is_tested};
+use sample::{is_attack_lesson, is_bad_sample, is_listed, is_plain_block, is_shown, is_tested};
 pub(crate) use sample::{is_illustration, is_taught, may_teach};
 use words::{Words, has};
 
@@ -64,29 +64,51 @@ fn outside(scope: Scope) -> Why {
 const SEARCHED: Why = Why::fact("it is a pattern that a search tool looks for");
 const SHOWN: Why =
     Why { reason: "it is shown as an example", harmless_if: "it is only an example and nobody is told to use it" };
+const LOOKED_UP: Why = Why {
+    reason: "it is in a reference, and SKILL.md tells nobody to run or follow that file",
+    harmless_if: "the file only explains or shows this",
+};
 pub(crate) const LESSON: Why =
     Why { reason: "the surrounding text describes attacks", harmless_if: "the text only describes the attack" };
 const FORBIDDEN: Why = Why::fact("its sentence forbids it or warns against it");
 const QUOTED: Why = Why { reason: "it is quoted", harmless_if: "the text only quotes it" };
 const TESTED: Why = Why::fact("it is part of a text or list of security tests");
 
+/// Returns the reason for a sample in a file.
+pub(crate) fn illustration(source: &Source<'_>) -> Why {
+    if source.is_looked_up { LOOKED_UP } else { SHOWN }
+}
+
 /// Parts of a path by which a file belongs to the tests of a program.
 const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "spec", "mocks"];
 
-/// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. `line` counts from 0.
-pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize) -> Option<&'static str> {
+/// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. Its line counts from 0.
+pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
     let is_of_tests = source.path.split('/').any(|part| TESTS.contains(&part)) || is_test_file(source.path);
     match rule.role {
         _ if rule.secret => Some("if it is made up, write a placeholder such as <key> in its place"),
         _ if is_of_tests => Some("if only tests use the file, leave it out of the skill"),
-        _ if !source.kind().reads || source.kind().runs => None,
-        Role::Command | Role::Test if source.is_fenced(line) => {
-            Some("if it is only shown, name it in a sentence that forbids it, not in a block")
+        Role::Fact if is_plain_block(source, line) => {
+            Some("if it is only a bad example, begin the line above its block with “Bad:”")
         }
+        Role::Fact => None,
+        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset)
+            .then_some("if nothing runs this text (a comment, a pattern, test data), write <sample> in its place"),
+        Role::Command | Role::Test if source.is_fenced(line) => {
+            Some("if it is only shown, name it in a sentence that forbids it (“Never run …”), not in a block")
+        }
+        Role::Command | Role::Test => Some("if the text only warns of it, put “Never use” before it in its sentence"),
         Role::Speech => Some("if the text only quotes it, put it in quotation marks"),
         Role::Planted => Some("if the text only shows it, put it in quotation marks or a code block"),
-        _ => None,
     }
+}
+
+/// Returns whether a match in a script or a data file is in a comment or a string, or in a file that is not run.
+fn is_text_of_code(source: &Source<'_>, line: usize, offset: usize) -> bool {
+    let (before, _) = around(source, line, offset);
+    let is_comment = ["#", "//", "*", ";", "--"].iter().any(|mark| before.trim_start().starts_with(mark));
+    let is_open = |mark| before.matches(mark).count() % 2 == 1;
+    !source.kind().runs || is_comment || is_open('"') || is_open('\'')
 }
 
 /// Returns whether a file name has the form of a test, such as `test_a.py`, `a_test.go` and `a.spec.ts`.
@@ -127,18 +149,18 @@ fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<
         Role::Planted => is_on_show(source, line, before).then_some(SHOWN),
         Role::Fact => {
             let is_sample = is_bad_sample(source, line) || rule.scope != Scope::Any && is_illustration(source, line);
-            is_sample.then_some(SHOWN)
+            is_sample.then_some(illustration(source))
         }
+        Role::Command | Role::Test if forbids(before) || has(Words::Bad, before) || calls_bad(after) => Some(FORBIDDEN),
+        Role::Speech if forbids_deed(before, after) => Some(FORBIDDEN),
         _ if is_taught(source, line) => Some(LESSON),
-        _ if is_illustration(source, line) => Some(SHOWN),
+        _ if is_illustration(source, line) => Some(illustration(source)),
         Role::Command if is_row(before) && is_lesson(source, line) => Some(LESSON),
         Role::Test if is_tested(source) => Some(TESTED),
         Role::Test if source.path != SkillPath::SKILL_MD && is_lesson(source, line) => Some(LESSON),
-        Role::Command | Role::Test if forbids(before) || has(Words::Bad, before) || calls_bad(after) => Some(FORBIDDEN),
         Role::Command | Role::Test => {
             (is_example(before) || is_shown(source, line) || is_bad_sample(source, line)).then_some(SHOWN)
         }
-        Role::Speech if forbids_deed(before, after) => Some(FORBIDDEN),
         Role::Speech if is_quoted(before) => Some(QUOTED),
         Role::Speech => {
             let is_lesson = is_attack_lesson(source) || has(Words::Teaching, &previous(source, line, before));

@@ -27,6 +27,9 @@ pub struct Rule {
     pub message: &'static str,
     /// Advice for the author.
     pub remedy: &'static str,
+    /// Condition under which a match that does not block needs no change, as a clause after `if`; empty for none of its
+    /// own.
+    pub harmless_if: &'static str,
     /// More exact messages, by words of the match. The first case that applies replaces the message and the remedy.
     pub cases: &'static [Case],
     /// Literals of which every match contains at least one, in any ASCII case.
@@ -220,6 +223,10 @@ mod tests {
                 let is_clause = remedy.starts_with(|c: char| c.is_ascii_lowercase()) && !remedy.ends_with('.');
                 assert!(is_clause && remedy.len() <= 120, "{}: {remedy:?}", rule.id);
             }
+            let is_condition =
+                |text: &str| text.is_empty() || text.starts_with(char::is_alphabetic) && !text.ends_with('.');
+            assert!(is_condition(rule.harmless_if) && rule.harmless_if.len() <= 120, "{}", rule.id);
+            assert!(rule.senses.is_empty() || !rule.harmless_if.is_empty(), "{}", rule.id);
             assert!(rule.harm().is_some() || rule.category == "scan", "{}", rule.id);
         }
     }

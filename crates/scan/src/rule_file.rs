@@ -58,6 +58,9 @@ pub(crate) struct RuleEntry {
     pub message: String,
     /// Advice to the author, at most 500 characters.
     pub remedy: Option<String>,
+    /// Condition, after the word "if", under which a match that does not block needs no change. At most 500 characters.
+    #[serde(default)]
+    pub harmless_if: String,
     /// Other messages, by words of the match.
     #[serde(default)]
     pub cases: Vec<CaseEntry>,

@@ -35,13 +35,18 @@ const BUILT: Why = Why {
     reason: "it is built from a repository on a well-known forge",
     harmless_if: "you trust this repository and name it in SKILL.md",
 };
-const HOST_NAMED: Why = Why { reason: "SKILL.md names the host", harmless_if: "this host issued the key" };
+const HOST_NAMED: Why = Why {
+    reason: "SKILL.md names the host",
+    harmless_if: "this host issued the key, or the user chose to give it the key",
+};
 const HOST_COMPUTED: Why = Why {
     reason: "the scan cannot see the host, because the code computes the address",
     harmless_if: "the address can only be a host of the service that issued the key",
 };
-const LOGS_IN: Why =
-    Why { reason: "the key only logs in there and is not sent as data", harmless_if: "this host issued the key" };
+const LOGS_IN: Why = Why {
+    reason: "the key only logs in there and is not sent as data",
+    harmless_if: "this host accepts the key for the service that issued it, as a gateway does",
+};
 const GRANTED: Why = Why {
     reason: "the grant that is written decides, and other rules check it",
     harmless_if: "SKILL.md tells the user which rights are granted, and to whom",
@@ -125,7 +130,10 @@ fn run(flow: &Flow) -> Option<Judgement<'_>> {
     // Benign skills often build tools from their repositories.
     let is_built = remote.is_some_and(|taint| taint.what.starts_with(CLONED));
     let (evidence, less) = if is_built { (Evidence::Weak, Some(BUILT)) } else { (rule.evidence, None) };
-    let message = format!("{} from {origin}", rule.message);
+    let message = match remote {
+        Some(_) => format!("{} from {origin}", rule.message),
+        None => format!("runs decoded code ({origin}), which nobody can review"),
+    };
     Some(Judgement { rule, evidence, message, less, from: remote.or(decoded) })
 }
 

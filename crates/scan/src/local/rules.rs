@@ -80,6 +80,7 @@ fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
         || entry.scope.is_some()
         || entry.role.is_some()
         || entry.remedy.is_some()
+        || !entry.harmless_if.is_empty()
         || !entry.cases.is_empty()
         || !entry.message.is_empty()
         || !entry.pattern.joined().is_empty()
@@ -114,6 +115,7 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
         role: role(&or(&entry.role, &defaults.role, "fact"))?,
         message: leak(&entry.message),
         remedy: leak(&remedy),
+        harmless_if: leak(&entry.harmless_if),
         cases: Box::leak(entry.cases.iter().map(case).collect()),
         literals: leak_all(&entry.literals),
         pattern,
@@ -141,8 +143,9 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
         format!("an id has at most {ID} lower-case letters, digits and hyphens")
     } else if is_for_us(entry) {
         "condition, senses and in_code are reserved for built-in rules".to_owned()
-    } else if entry.message.is_empty() || !is_text(&entry.message) || !is_text(remedy) {
-        format!("it needs a message; message and remedy are one line of at most {TEXT} characters")
+    } else if entry.message.is_empty() || ![entry.message.as_str(), remedy, &entry.harmless_if].into_iter().all(is_text)
+    {
+        format!("it needs a message; message, remedy and harmless_if are one line of at most {TEXT} characters")
     } else if entry.cases.len() > LITERALS || !entry.cases.iter().all(is_case) {
         format!(
             "a case needs a message and words, at most {LITERALS}; message and remedy are one line of at most {TEXT} characters"

@@ -40,8 +40,9 @@ pub(super) struct Term {
     /// True for a verb in the imperative, addressed to the reader.
     pub ordered: bool,
     pub sentence: u32,
-    /// Byte offset in the source.
+    /// Byte offsets of its first and its last word in the source.
     pub at: usize,
+    pub last: usize,
 }
 
 /// The generated index, whose tables refer to one another by position.
@@ -132,7 +133,9 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize
             if !(verb && word.quoted && spoken) {
                 deeds |= index::DEEDS & set;
                 let (negated, described, ordered) = (verb && negated, verb && described, verb && ordered);
-                terms.push(Term { concept, negated, described, ordered, sentence: word.sentence, at: word.at });
+                let (sentence, at) = (word.sentence, word.at);
+                let last = rest.get(length.saturating_sub(1)).map_or(at, |word| word.at);
+                terms.push(Term { concept, negated, described, ordered, sentence, at, last });
             }
         });
         if begins.is_some() {

@@ -6,7 +6,7 @@
 //!
 //! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
-use super::lexicon::{self, Concept, Set};
+use super::lexicon::{self, Concept, Set, Term};
 use crate::Rule;
 
 /// A set of senses, indexed by one concept of each.
@@ -102,6 +102,27 @@ impl Sense {
         holds(all, self.needs)
             && all.0 & self.absent == 0
             && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
+    }
+
+    /// Returns the terms of a passage by which the sense is met, in source order: for each group, those of the sentence
+    /// that has most of its concepts.
+    pub fn terms_of<'t>(&self, terms: &'t [Term]) -> Vec<&'t Term> {
+        let mut found: Vec<&Term> = Vec::new();
+        for (said, negated) in &self.groups {
+            let counts = |term: &&Term| (if term.negated { negated } else { said }) >> term.concept & 1 == 1;
+            let concepts = |sentence: &&[Term]| {
+                sentence.iter().filter(counts).fold(0, |all: Set, term| all | 1 << term.concept).count_ones()
+            };
+            let sentences = terms.chunk_by(|one, next| one.sentence == next.sentence);
+            // Of several sentences with as many concepts, the first one.
+            for term in sentences.rev().max_by_key(concepts).unwrap_or_default().iter().filter(counts) {
+                if found.iter().all(|known| known.concept != term.concept) {
+                    found.push(term);
+                }
+            }
+        }
+        found.sort_by_key(|term| term.at);
+        found
     }
 
     /// Returns the concepts that the sense requires, negated ones included.

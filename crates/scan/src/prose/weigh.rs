@@ -171,25 +171,6 @@ impl<'w> Weighed<'w> {
     }
 }
 
-/// Maximum number of words and concepts that a message names.
-const NAMED: usize = 4;
-
-/// Formats the heaviest of some features for people. `named` holds their keys and names.
-pub(super) fn most(named: Vec<(u32, String)>) -> String {
-    let mut heavy: Vec<(i16, String)> = named.into_iter().map(|(key, name)| (weight(key), name)).collect();
-    heavy.retain(|(weight, name)| *weight > 0 && !name.starts_with(['#', '@']));
-    heavy.sort_by(|a, b| b.cmp(a));
-    let mut words: Vec<String> = Vec::new();
-    for (_, name) in heavy {
-        let name = name.trim().replace("HOST", "‹host›").replace("MAIL", "‹mailbox›").to_lowercase();
-        if words.len() < NAMED && !words.iter().any(|known| known.contains(&name) || name.contains(known)) {
-            words.push(name);
-        }
-    }
-    let quoted: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
-    quoted.join(", ")
-}
-
 /// Returns the bias of the classifier, by which [`LIMIT`] is lowered.
 fn every() -> f32 {
     table::EVERY.first().copied().map_or(0.0, f32::from)

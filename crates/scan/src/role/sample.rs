@@ -166,6 +166,12 @@ pub(super) fn is_bad_sample(source: &Source<'_>, line: usize) -> bool {
     fence.is_some_and(|fence| is_bad(introduction(source, fence)) && is_looked_at(fence))
 }
 
+/// Returns true if a line is in a block of a text that names no language that is run.
+pub(super) fn is_plain_block(source: &Source<'_>, line: usize) -> bool {
+    let is_fenced = source.kind().reads && source.is_fenced(line);
+    is_fenced && fence_above(source, line, SAMPLE).is_some_and(|fence| is_plain(source, fence))
+}
+
 /// Returns true if the sentence above a code block declares it illustrative: it must not be run or, for blocks that are
 /// not in a programming language, it is somebody else's.
 pub(super) fn is_shown(source: &Source<'_>, line: usize) -> bool {

@@ -86,7 +86,11 @@ pub fn cause(cause: &Cause<'_>, files: Option<&str>, texts: &Texts) -> Markup {
                 p.quiet { (texts.also_in_lines) " " @for (at, one) in further.iter().take(LINES).enumerate() { @if at > 0 { ", " } (line(*one)) } @if further.len() > LINES { ", …" } }
             }
             @for other in &cause.others {
-                p.quiet { "+ " (line(other.line)) ": " (visible(&other.message)) "; " (visible(&other.remedy)) " " code { (other.rule) } }
+                p.quiet {
+                    "+ " (line(other.line)) ": " (visible(&other.message))
+                    @if let Some(remedy) = cause.remedy_of(other) { "; " (visible(remedy)) }
+                    " " code { (other.rule) }
+                }
             }
             @if let Some(Acceptance { by, reason, until, .. }) = &one.waiver {
                 p.quiet { (texts.waived) " · " (visible(by)) " · " time { (visible(until)) } " · " (visible(reason)) }
