@@ -37,9 +37,9 @@ pub enum Violation {
     /// A required key that is missing.
     MissingKey(String),
     /// A number below this minimum.
-    TooSmall(Value),
+    TooSmall(String),
     /// A number above this maximum.
-    TooLarge(Value),
+    TooLarge(String),
     /// A value of another type.
     WrongType,
     /// A violation of another keyword, named here.
@@ -105,8 +105,8 @@ impl Violation {
             ValidationErrorKind::Required { property } => {
                 Self::MissingKey(property.as_str().unwrap_or_default().to_owned())
             }
-            ValidationErrorKind::Minimum { limit } => Self::TooSmall(limit.clone()),
-            ValidationErrorKind::Maximum { limit } => Self::TooLarge(limit.clone()),
+            ValidationErrorKind::Minimum { limit } => Self::TooSmall(limit.to_string()),
+            ValidationErrorKind::Maximum { limit } => Self::TooLarge(limit.to_string()),
             ValidationErrorKind::Type { .. } => Self::WrongType,
             other => Self::Other(other.keyword().to_owned()),
         }
