@@ -183,12 +183,10 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
-        self.attempts("find", digest, async || {
-            match self.store.head(&self.path(digest)?).await {
-                Ok(_) => Ok(true),
-                Err(object_store::Error::NotFound { .. }) => Ok(false),
-                Err(error) => Err(error.into()),
-            }
+        self.attempts("find", digest, async || match self.store.head(&self.path(digest)?).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
         })
     }
 
@@ -197,11 +195,9 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn remove(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.attempts("remove", digest, async || {
-            match self.store.delete(&self.path(digest)?).await {
-                Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-                Err(error) => Err(error.into()),
-            }
+        self.attempts("remove", digest, async || match self.store.delete(&self.path(digest)?).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
         })
     }
 
