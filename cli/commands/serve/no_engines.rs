@@ -1,5 +1,6 @@
 //! In a build without the feature `cluster`: every use of PostgreSQL and an object store is refused.
 
+use serde_json::json;
 use server::store::Stores;
 
 use super::{
@@ -20,8 +21,9 @@ pub fn check(_: &ServedIndex, _adopt: bool) -> Result<CheckReport, CliError> {
     Err(absent())
 }
 
-pub fn move_index(_: &MoveOrder, _at: &dyn Fn(&'static str, u64, u64)) -> Result<Moved, CliError> {
-    Err(absent())
+pub fn move_index(order: &MoveOrder, _at: &dyn Fn(&'static str, u64, u64)) -> Result<Moved, CliError> {
+    let (MoveOrder::Into { folder, cluster } | MoveOrder::OutOf { cluster, folder }) = order;
+    Err(absent().details(json!({"folder": folder.display().to_string(), "storage": cluster.place()})))
 }
 
 fn absent() -> CliError {

@@ -109,7 +109,7 @@ impl ServedIndex {
         if !self.storage.is_cluster() {
             return Hub::open(self.settings).map_err(failed);
         }
-        let stores = super::cluster::stores(&self)?;
+        let stores = super::engines::stores(&self)?;
         Hub::over(self.settings, stores).map_err(|error| CliError::new("io", Exit::Failed, error.details.to_string()))
     }
 
@@ -119,7 +119,7 @@ impl ServedIndex {
     /// As [`ServedIndex::open`].
     pub fn accounts(&self) -> Result<Box<dyn People>, CliError> {
         match self.storage.is_cluster() {
-            true => Ok(super::cluster::stores(self)?.people),
+            true => Ok(super::engines::stores(self)?.people),
             false => Hub::accounts_in(&self.settings.data).map_err(failed),
         }
     }

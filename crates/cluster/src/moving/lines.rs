@@ -37,7 +37,7 @@ impl Lines {
     /// [`DatabaseError`]
     pub fn of_database(database: &Database) -> Result<Self, DatabaseError> {
         let mut lines = Self::default();
-        visit(database, |_, found| {
+        visit::<DatabaseError>(database, |_, found| {
             found.iter().filter(|line| Entry::parse(line).is_ok()).for_each(|line| lines.add(line));
             Ok(())
         })?;

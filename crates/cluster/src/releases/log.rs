@@ -5,12 +5,11 @@ use jiff::Timestamp;
 use registry_index::Stamp;
 use skill::Owner;
 use tokio_postgres::Error;
-use web::ApiError;
 
 use super::lines::Step;
 use crate::{
     audit::note,
-    database::{Abort, run, stored_time},
+    database::{run, stored_time},
     events::{Change, Edit},
 };
 

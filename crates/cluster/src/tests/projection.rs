@@ -1,7 +1,5 @@
 //! Tests of the background work, over PostgreSQL and git.
 
-#![expect(clippy::disallowed_methods, reason = "a test makes git repositories")]
-
 use std::{
     path::Path,
     time::{Duration, Instant},

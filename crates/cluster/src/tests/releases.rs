@@ -221,7 +221,7 @@ fn closed_connections_are_replaced() {
                and datname = current_database()";
     for _ in 0..3 {
         engines.database.open().read(async |client| Ok(rows(client, end, &[]).await?)).unwrap();
-        assert_eq!(stores.releases.of_skill(&entry.name).unwrap(), [entry.clone()]);
+        assert_eq!(stores.releases.of_skill(&entry.name).unwrap(), std::slice::from_ref(&entry));
     }
     engines.database.open().read(async |client| Ok(rows(client, end, &[]).await?)).unwrap();
     published(&stores, "ann/notes@1.1.0", "two");

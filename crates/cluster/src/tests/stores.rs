@@ -246,7 +246,7 @@ fn report_is_decided_once() {
     let activity = PgActivity::new(database.open());
     let report = activity.report("ann/notes", "1.0.0", "odd", &owner("bob"), at(0)).unwrap();
     assert_eq!((report.created_at.as_str(), report.decision.as_deref()), ("2027-01-15T08:00:00Z", None));
-    assert_eq!(activity.reports(true).unwrap(), [report.clone()]);
+    assert_eq!(activity.reports(true).unwrap(), std::slice::from_ref(&report));
     let decided: Vec<_> = thread::scope(|scope| {
         let decide = |_| {
             let (other, id) = (PgActivity::new(database.open()), report.id);
