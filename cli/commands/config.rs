@@ -161,12 +161,9 @@ fn check_all(context: &Context) -> Result<Vec<Checked>, CliError> {
 /// Formats a fault as `LINE:COLUMN: message`.
 fn describe(fault: &ConfigFault) -> String {
     let ConfigFault { line, column, key, message, nearest } = fault;
-    let named = match message.contains(key) {
-        true => String::new(),
-        false => format!(" `{}`", visible(key)),
-    };
+    let named = if message.contains(key) { String::new() } else { format!("`{key}`: ") };
     let nearest = nearest.as_ref().map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-    format!("{line}:{column}: {}{named}{nearest}", visible(message))
+    format!("{line}:{column}: {}{nearest}", visible(&format!("{named}{message}")))
 }
 
 fn show(context: &Context) -> Result<Exit, CliError> {

@@ -130,6 +130,9 @@ pub fn settings_text(path: &Path) -> io::Result<String> {
     let parent = resolved.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
     let name = resolved.file_name().unwrap_or(name).to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+    if !dir.metadata(name)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let bytes = read_bounded(&dir, name, Limits::default().settings_bytes)?.ok_or(io::ErrorKind::NotFound)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

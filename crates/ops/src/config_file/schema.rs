@@ -108,7 +108,8 @@ impl Schema {
 fn unknown_key(table: &Value, pointer: &str, key: &str) -> Misfit {
     let known = table["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let nearest = near(key, known).map(str::to_owned);
-    Misfit { pointer: pointer_to(pointer, key), message: "unknown key".to_owned(), nearest }
+    let pointer = pointer_to(pointer, key);
+    Misfit { message: format!("unknown key `{}`", dotted(&pointer)), pointer, nearest }
 }
 
 /// Returns the values that a node lists.
