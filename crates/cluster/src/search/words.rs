@@ -5,7 +5,7 @@
 
 use std::{fmt::Write as _, iter::once};
 
-use client::search::{Term, indexed};
+use client::search::{Term, indexed, is_unspaced};
 use registry_index::Entry;
 use server::store::catalogue::Matching;
 
@@ -60,6 +60,10 @@ pub fn query(terms: &[Term], matching: Matching) -> String {
 
 /// Returns the query for words that begin with a text. Of a text such as `pdf-forms`, all words have to be there.
 fn beginning(text: &str) -> String {
+    // A pair of characters is one word of the index.
+    if text.chars().all(is_unspaced) {
+        return format!("'{text}':*");
+    }
     let words = split(text);
     let Some((last, others)) = words.split_last() else { return String::new() };
     let whole = others.iter().map(|word| format!("'{word}'"));
