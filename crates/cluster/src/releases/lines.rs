@@ -101,13 +101,14 @@ impl LockedSkill {
 
     /// Adds a line at the end.
     pub async fn append(&mut self, write: &Transaction<'_>, entry: &Entry) -> Result<Edit, Error> {
-        let insert = "insert into releases (skill, position, version, version_key, digest, published_at, line)
-                      values ($1, $2, $3, $4, $5, $6, $7)";
+        let insert = "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
+                      values ($1, $2, $3, $4, $5, $6, $7, $8)";
         let key = Version { build: semver::BuildMetadata::EMPTY, ..entry.version.clone() };
         let line = entry.to_line();
         let (position, at) = (number(self.lines.len()), stored_time(entry.published_at));
         let (version, key, digest) = (entry.version.to_string(), key.to_string(), entry.digest.to_string());
-        run(write, insert, &[&self.id, &position, &version, &key, &digest, &at, &line]).await?;
+        let is_withdrawn = entry.withdrawn.is_some();
+        run(write, insert, &[&self.id, &position, &version, &key, &digest, &at, &line, &is_withdrawn]).await?;
         self.lines.push(Line { text: line.clone(), entry: Some(entry.clone()) });
         Ok(Edit::Append { path: self.path.clone(), line })
     }
