@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use skill::counted;
 
 use super::{
     engines, file,
@@ -176,8 +177,10 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
         if *adopted > 0 {
             writeln!(out, "Took over {adopted} from the git repository")?;
         }
-        let files = files.map_or(String::new(), |files| format!(", and {files} files with the git repository"));
-        writeln!(out, "Checked {STRONG}{releases} releases{STRONG:#} with {archives} archives{files}")
+        let files =
+            files.map_or(String::new(), |files| format!(", and {} with the git repository", counted(files, "file")));
+        let (releases, archives) = (counted(releases, "release"), counted(archives, "archive"));
+        writeln!(out, "Checked {STRONG}{releases}{STRONG:#} with {archives}{files}")
     })?;
     Ok(if is_sound { Exit::Done } else { Exit::Integrity })
 }
@@ -194,7 +197,7 @@ pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> 
             return Err(CliError::usage(
                 "one of --from and --to must be a data folder, the other a configuration file",
             )
-            .hint("see skillhub serve move --help"));
+            .hint("read `skillhub serve move --help`"));
         }
     };
     let working = context.out.working("moving");
@@ -206,7 +209,9 @@ pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> 
         "ok": true, "releases": releases, "archives": archives, "rows": rows, "digest": digest, "served": is_served,
     });
     context.out.answer(&document, |out| {
-        writeln!(out, "Moved {STRONG}{releases} releases{STRONG:#}, {archives} archives and {rows} other rows")?;
+        let (releases, archives) = (counted(releases, "release"), counted(archives, "archive"));
+        let rows = counted(rows, "other row");
+        writeln!(out, "Moved {STRONG}{releases}{STRONG:#}, {archives} and {rows}")?;
         writeln!(out, "Both sides have the same lines: {digest}")?;
         match is_served {
             true => writeln!(out, "A server runs on {}: stop it and run this again", source.display()),

@@ -5,7 +5,6 @@
 
 use std::{
     error::Error as _,
-    fmt::Write as _,
     io,
     net::IpAddr,
     sync::Arc,
@@ -13,7 +12,8 @@ use std::{
 };
 
 use deadpool_postgres::{
-    Client, ClientWrapper, GenericClient, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Transaction,
+    Client, ClientWrapper, GenericClient, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+    Transaction,
 };
 use jiff::Timestamp;
 use server::store::{AccountError, StoreError, Unavailable};
@@ -253,7 +253,10 @@ impl Database {
     }
 
     async fn client(&self) -> Result<Client, DatabaseError> {
-        self.pool.get().await.map_err(|error| DatabaseError::Unreachable(described(&error)))
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => DatabaseError::Unreachable(described(&error)),
+            other => DatabaseError::Unreachable(other.to_string()),
+        })
     }
 }
 
@@ -446,11 +449,14 @@ fn is_of_the_moment(code: &SqlState) -> bool {
     passing.contains(code) || code.code().starts_with("08")
 }
 
-/// Describes an error with its causes, which say what the engine answered.
+/// Describes an error with those causes that it does not quote itself, which say what the engine answered.
 fn described(error: &dyn std::error::Error) -> String {
     let (mut text, mut cause) = (error.to_string(), error.source());
     while let Some(error) = cause {
-        let _: Result<(), std::fmt::Error> = write!(text, ": {error}");
+        let why = error.to_string();
+        if !text.contains(&why) {
+            text = format!("{text}: {why}");
+        }
         cause = error.source();
     }
     text

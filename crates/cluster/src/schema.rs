@@ -67,7 +67,7 @@ impl Fails for SchemaError {
         match self {
             Self::Database(error) => error.failure(),
             Self::Missing(_) => Failure::new(FailureKind::Failed, "older_schema")
-                .hint("apply the missing steps: skillhub serve schema apply"),
+                .hint("apply the missing steps: skillhub serve schema apply --config FILE"),
             Self::Newer(_) => Failure::new(FailureKind::Failed, "newer_format")
                 .hint("use that version of skillhub or a newer one, or restore a backup from before the upgrade"),
             Self::Altered(_) => {

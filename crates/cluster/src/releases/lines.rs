@@ -101,7 +101,8 @@ impl LockedSkill {
 
     /// Adds a line at the end.
     pub async fn append(&mut self, write: &Transaction<'_>, entry: &Entry) -> Result<Edit, Error> {
-        let insert = "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
+        let insert =
+            "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
                       values ($1, $2, $3, $4, $5, $6, $7, $8)";
         let key = Version { build: semver::BuildMetadata::EMPTY, ..entry.version.clone() };
         let line = entry.to_line();
