@@ -2,13 +2,13 @@
 
 #[cfg(feature = "cluster")]
 mod engines;
-#[cfg(not(feature = "cluster"))]
-#[path = "serve/no_engines.rs"]
-mod engines;
 mod file;
 mod gateway;
 mod mirror;
+#[cfg(not(feature = "cluster"))]
+mod no_engines;
 mod operating;
+mod results;
 mod storage;
 
 use std::{
@@ -20,7 +20,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde_json::json;
-use server::{Hub, NewToken, Scope, Settings, Visibility};
+use server::{Hub, NewToken, Scope, Settings, Visibility, store::People};
 use skill::Owner;
 
 use crate::{
@@ -28,6 +28,8 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
 };
+#[cfg(not(feature = "cluster"))]
+use no_engines as engines;
 use storage::ServedIndex;
 
 /// Default account of the first token.
@@ -174,16 +176,33 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
             told.iter().try_for_each(|told| writeln!(out, "{told}"))
         });
     };
-    let first = first.open()?;
-    let others = others.into_iter().map(ServedIndex::open).collect::<Result<_, _>>()?;
+    let first = open(first)?;
+    let others = others.into_iter().map(open).collect::<Result<_, _>>()?;
     server::serve(first, others, ready).map_err(failed)?;
     Ok(Exit::Done)
+}
+
+/// Opens an index in its data folder or its engines.
+fn open(index: ServedIndex) -> Result<Hub, CliError> {
+    if !index.storage.is_cluster() {
+        return Hub::open(index.settings).map_err(failed);
+    }
+    let stores = engines::stores(&index)?;
+    Hub::over(index.settings, stores).map_err(|error| CliError::new("io", Exit::Failed, error.details.to_string()))
+}
+
+/// Opens the accounts of an index alone.
+fn accounts(index: &ServedIndex) -> Result<Box<dyn People>, CliError> {
+    match index.storage.is_cluster() {
+        true => Ok(engines::stores(index)?.people),
+        false => Hub::accounts_in(&index.settings.data).map_err(failed),
+    }
 }
 
 fn admin_token(context: &Context, args: &AdminTokenArgs) -> Result<Exit, CliError> {
     let account = Owner::parse(&args.account).map_err(|error| CliError::usage(error.to_string()))?;
     let accounts = match &args.config {
-        Some(config) => file::first_of(context, config)?.accounts()?,
+        Some(config) => accounts(&file::first_of(context, config)?)?,
         None => Hub::accounts_in(&data_folder(context, args.data.as_deref())).map_err(failed)?,
     };
     let by = account.clone();

@@ -67,7 +67,7 @@ fn library_of_each_release_is_read() {
         assert_eq!(proposals["proposals"].as_array().unwrap().len(), expected["proposals"].as_object().unwrap().len());
         let kept = sandbox.done(&["review"]);
         assert!(kept.to_string().contains("\"notes\""), "{kept:#}");
-        assert_eq!(sandbox.done(&["waive", "--list"])["waivers"][0]["skill"], "database");
+        assert_eq!(sandbox.done(&["waive", "--list"])["waivers"][0]["name"], "database");
         assert_eq!(sandbox.done(&["evolve", "status", "notes"])["ok"], true);
         assert_eq!(sandbox.done(&["curate", "plan"])["ok"], true);
         assert_eq!(sandbox.done(&["tools", "show", "reader"])["ok"], true);

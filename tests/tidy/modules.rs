@@ -42,7 +42,7 @@ fn is_root(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (_, kind) = folder.rsplit_once('/').unwrap_or(("", folder));
     match kind {
-        _ if matches!(path, "cli/main.rs" | "tests/main.rs") || name == "build.rs" => true,
+        _ if matches!(path, "cli/main.rs" | "tests/main.rs" | "tests/replicas.rs") || name == "build.rs" => true,
         "src" => matches!(name, "lib.rs" | "main.rs"),
         "tests" => folder != "tests" && !folder.contains("/src/"),
         _ if name == "main.rs" && folder.contains("/examples/") => true,

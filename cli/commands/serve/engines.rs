@@ -8,7 +8,7 @@ use cluster::{
 use server::store::Stores;
 
 use super::{
-    operating::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckReport, MoveOrder, Moved, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, failed};

@@ -4,7 +4,7 @@ use serde_json::json;
 use server::store::Stores;
 
 use super::{
-    operating::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckReport, MoveOrder, Moved, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, Exit};

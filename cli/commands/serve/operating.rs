@@ -8,6 +8,7 @@ use skill::counted;
 
 use super::{
     engines, file,
+    results::{CheckReport, MoveOrder, Moved, SchemaState},
     storage::{ServedIndex, invalid},
 };
 use crate::{
@@ -75,64 +76,6 @@ pub struct MoveArgs {
     /// Data folder, or configuration file with the table [storage], to copy to
     #[arg(long, value_name = "PLACE")]
     to: PathBuf,
-}
-
-/// What a database has of the schema.
-#[derive(Debug)]
-pub struct SchemaState {
-    /// Names of the steps that were applied now.
-    pub applied: Vec<String>,
-    /// Names of the steps of this build that the database lacks.
-    pub missing: Vec<String>,
-}
-
-/// Result of a check.
-#[derive(Debug, Default)]
-pub struct CheckReport {
-    /// Releases in the database.
-    pub releases: u64,
-    /// Archives that these need.
-    pub archives: u64,
-    /// Files that were compared with the git repository; `None` without one.
-    pub files: Option<u64>,
-    /// Releases taken over from the git repository.
-    pub adopted: u64,
-    /// Descriptions of what does not agree.
-    pub faults: Vec<String>,
-}
-
-/// Source and target of a move.
-#[derive(Debug)]
-pub enum MoveOrder {
-    /// From a data folder into engines.
-    Into {
-        /// The data folder.
-        folder: PathBuf,
-        /// The index over the engines.
-        cluster: Box<ServedIndex>,
-    },
-    /// From engines into a data folder.
-    OutOf {
-        /// The index over the engines.
-        cluster: Box<ServedIndex>,
-        /// The data folder.
-        folder: PathBuf,
-    },
-}
-
-/// Result of a move: both sides have this.
-#[derive(Debug)]
-pub struct Moved {
-    /// Releases.
-    pub releases: u64,
-    /// Archives.
-    pub archives: u64,
-    /// Rows of accounts, counts and decisions.
-    pub rows: u64,
-    /// Digest over all lines of both sides, sorted.
-    pub digest: String,
-    /// True if a server ran on the data folder meanwhile.
-    pub is_served: bool,
 }
 
 /// Shows the schema of a database, or applies what it lacks.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use server::{Hub, Settings, store::People};
+use server::Settings;
 
-use crate::exit::{CliError, Exit, failed};
+use crate::exit::{CliError, Exit};
 
 /// Where an index and its accounts are kept: in the data folder, or in engines that several servers share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -98,29 +98,6 @@ impl ServedIndex {
         match &self.storage.objects {
             Some(objects) if self.storage.is_cluster() => format!("the cluster with the archives in {objects}"),
             _ => self.settings.data.display().to_string(),
-        }
-    }
-
-    /// Opens the index.
-    ///
-    /// # Errors
-    /// The data folder or an engine cannot be used, or this build has no cluster.
-    pub fn open(self) -> Result<Hub, CliError> {
-        if !self.storage.is_cluster() {
-            return Hub::open(self.settings).map_err(failed);
-        }
-        let stores = super::engines::stores(&self)?;
-        Hub::over(self.settings, stores).map_err(|error| CliError::new("io", Exit::Failed, error.details.to_string()))
-    }
-
-    /// Opens the accounts of the index alone.
-    ///
-    /// # Errors
-    /// As [`ServedIndex::open`].
-    pub fn accounts(&self) -> Result<Box<dyn People>, CliError> {
-        match self.storage.is_cluster() {
-            true => Ok(super::engines::stores(self)?.people),
-            false => Hub::accounts_in(&self.settings.data).map_err(failed),
         }
     }
 }

@@ -1,0 +1,63 @@
+//! Orders to the engines of a server, and their results.
+
+use std::path::PathBuf;
+
+use super::storage::ServedIndex;
+
+/// Steps of the schema that a database has and lacks.
+#[derive(Debug)]
+pub struct SchemaState {
+    /// Names of the steps that were applied now.
+    pub applied: Vec<String>,
+    /// Names of the steps of this build that the database lacks.
+    pub missing: Vec<String>,
+}
+
+/// Result of a check.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// Releases in the database.
+    pub releases: u64,
+    /// Archives that these need.
+    pub archives: u64,
+    /// Files that were compared with the git repository; `None` without one.
+    pub files: Option<u64>,
+    /// Releases taken over from the git repository.
+    pub adopted: u64,
+    /// Descriptions of what does not agree.
+    pub faults: Vec<String>,
+}
+
+/// Source and target of a move.
+#[derive(Debug)]
+pub enum MoveOrder {
+    /// From a data folder into engines.
+    Into {
+        /// The data folder.
+        folder: PathBuf,
+        /// The index over the engines.
+        cluster: Box<ServedIndex>,
+    },
+    /// From engines into a data folder.
+    OutOf {
+        /// The index over the engines.
+        cluster: Box<ServedIndex>,
+        /// The data folder.
+        folder: PathBuf,
+    },
+}
+
+/// Result of a move: both sides have this.
+#[derive(Debug)]
+pub struct Moved {
+    /// Releases.
+    pub releases: u64,
+    /// Archives.
+    pub archives: u64,
+    /// Rows of accounts, counts and decisions.
+    pub rows: u64,
+    /// Digest over all lines of both sides, sorted.
+    pub digest: String,
+    /// True if a server ran on the data folder meanwhile.
+    pub is_served: bool,
+}
