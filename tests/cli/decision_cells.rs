@@ -158,7 +158,7 @@ const AS_TEXT: [&[&str]; 6] =
 
 /// Returns the row of a command line.
 fn row_of(args: &[&str]) -> &'static Operation {
-    let words = [args.iter().take(2).copied().collect::<Vec<_>>().join(" "), args[0].to_owned()];
+    let words = [3, 2, 1].map(|count| args.iter().take(count).copied().collect::<Vec<_>>().join(" "));
     words.iter().find_map(|words| Operation::find(Channel::Cli, words)).unwrap()
 }
 

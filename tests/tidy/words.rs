@@ -157,7 +157,7 @@ fn is_ignore_attribute(source: &Source, at: usize) -> bool {
     let before = at.checked_sub(2).is_some_and(|start| source.reads(start, &["#", "["]));
     let conditional = at > 0 && source.text_at(at - 1) == ",";
     let line = source.tokens.get(at).and_then(|token| source.text.lines().nth(token.line.saturating_sub(1)));
-    let needed = line.and_then(|line| line.trim().strip_prefix("#[ignore = \"needs ")?.strip_suffix("\"]"));
+    let needed = line.and_then(|line| line.split_once("ignore = \"needs ")?.1.split('"').next());
     source.text_at(at) == "ignore"
         && !needed.is_some_and(|needed| OPTIONAL.contains(&needed))
         && (before || conditional)
