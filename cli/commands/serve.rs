@@ -61,11 +61,11 @@ enum ServeCommand {
     AdminToken(AdminTokenArgs),
     /// Copy releases and their signatures from another registry
     Mirror(mirror::MirrorArgs),
-    /// Show the schema of the database of [storage], or bring it up to date (builds with `cluster`)
+    /// Show the schema of the database of the table `storage`, or bring it up to date (builds with `cluster`)
     Schema(operating::SchemaArgs),
-    /// Compare database, archives and git repository of [storage] (builds with `cluster`)
+    /// Compare database, archives and git repository of the table `storage` (builds with `cluster`)
     Check(operating::CheckArgs),
-    /// Copy an index with its accounts from a data folder into the engines of [storage], or back (builds with `cluster`)
+    /// Copy an index with its accounts from a data folder into the engines of the table `storage`, or back (builds with `cluster`)
     Move(operating::MoveArgs),
 }
 

@@ -26,7 +26,7 @@ use crate::{
 pub struct SchemaArgs {
     #[command(subcommand)]
     command: Option<SchemaCommand>,
-    /// Configuration file of the server, with the table [storage]
+    /// Configuration file of the server, with the table `storage`
     #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
     config: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ enum SchemaCommand {
 /// The flag that names the configuration file of a server.
 #[derive(Debug, Args)]
 struct ConfigArgs {
-    /// Configuration file of the server, with the table [storage]
+    /// Configuration file of the server, with the table `storage`
     #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
     config: PathBuf,
 }
@@ -70,10 +70,10 @@ pub struct CheckArgs {
 Copies archives, releases, accounts, counts and the audit log, then compares both sides. Run it again after an
 interruption. Stop the servers of the source before the last run.")]
 pub struct MoveArgs {
-    /// Data folder, or configuration file with the table [storage], to copy from
+    /// Data folder, or configuration file with the table `storage`, to copy from
     #[arg(long, value_name = "PLACE")]
     from: PathBuf,
-    /// Data folder, or configuration file with the table [storage], to copy to
+    /// Data folder, or configuration file with the table `storage`, to copy to
     #[arg(long, value_name = "PLACE")]
     to: PathBuf,
 }

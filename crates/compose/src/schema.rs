@@ -1,4 +1,4 @@
-//! JSON Schema 2020-12 for skills, restricted so that validation takes bounded time ([`check`]).
+//! JSON Schema 2020-12 for skills, restricted so that validation takes bounded time ([`is_bounded`]).
 //!
 //! Nothing is fetched: a `$ref` must point into the same schema. Recursive schemas are refused, and a referenced
 //! schema counts each time it is reached, so that no value makes the validation by a small schema slow.
