@@ -61,11 +61,11 @@ enum ServeCommand {
     AdminToken(AdminTokenArgs),
     /// Copy releases and their signatures from another registry
     Mirror(mirror::MirrorArgs),
-    /// Show the schema of the database of the table `storage`, or bring it up to date (builds with `cluster`)
+    /// Show the schema of the database, or bring it up to date (builds with `cluster`)
     Schema(operating::SchemaArgs),
-    /// Compare database, archives and git repository of the table `storage` (builds with `cluster`)
+    /// Compare database, archives and git repository (builds with `cluster`)
     Check(operating::CheckArgs),
-    /// Copy an index with its accounts from a data folder into the engines of the table `storage`, or back (builds with `cluster`)
+    /// Copy an index with its accounts between a data folder and the engines (builds with `cluster`)
     Move(operating::MoveArgs),
 }
 
