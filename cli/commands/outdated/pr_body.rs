@@ -97,7 +97,7 @@ fn push_delta(text: &mut String, delta: Option<&CapabilityDelta>) {
     });
 }
 
-/// Adds a list of quoted lines under a title, unless there are none.
+/// Adds a list of quoted lines under a title. An empty list adds nothing.
 fn push_list(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {

@@ -89,7 +89,7 @@ struct ServeFile {
     log: bool,
     /// Limits that keep one client from exhausting the server.
     limits: LimitsTable,
-    /// Where the index and its accounts are kept; in the data folder by default.
+    /// Storage of the index and its accounts; the data folder by default.
     storage: Option<StorageTable>,
     /// Further indexes by name, each with its own accounts and host names.
     indexes: BTreeMap<String, IndexTable>,
@@ -131,7 +131,7 @@ struct IndexTable {
     /// True to refuse all changes.
     #[serde(default)]
     read_only: bool,
-    /// Where the index and its accounts are kept; in the data folder by default.
+    /// Storage of the index and its accounts; the data folder by default.
     storage: Option<StorageTable>,
 }
 

@@ -31,7 +31,7 @@ pub struct SchemaArgs {
     config: Option<PathBuf>,
 }
 
-/// What to do with the schema.
+/// Subcommands of `serve schema`.
 #[derive(Debug, Subcommand)]
 enum SchemaCommand {
     /// Apply the migrations that the database lacks

@@ -8,7 +8,7 @@ use server::Settings;
 
 use crate::exit::{CliError, Exit};
 
-/// Where an index and its accounts are kept: in the data folder, or in engines that several servers share.
+/// Storage of an index and its accounts: the data folder, or engines that several servers share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StorageTable {
@@ -48,7 +48,7 @@ pub enum StorageKind {
 pub struct ServedIndex {
     /// Settings of its server. The data folder holds caches only, if the index is in a cluster.
     pub settings: Settings,
-    /// Where the index is kept.
+    /// Storage of the index.
     pub storage: StorageTable,
 }
 

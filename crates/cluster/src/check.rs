@@ -49,7 +49,7 @@ pub enum CheckError {
     NotAdopted {
         /// Full name of the skill.
         skill: String,
-        /// What is in the way.
+        /// Description of the obstacle.
         reason: String,
     },
 }

@@ -28,7 +28,7 @@ use crate::{
 /// Called with the present step, and how much of how much is done.
 pub type At<'a> = &'a dyn Fn(&'static str, u64, u64);
 
-/// What both sides have after a move.
+/// Contents of both sides after a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     /// Number of releases.

@@ -51,7 +51,7 @@ pub enum CommitsError {
     Event {
         /// Number of the event.
         seq: i64,
-        /// What does not fit.
+        /// Description of the mismatch.
         source: NoSuchLine,
     },
     /// An event became another commit than before.
