@@ -13,7 +13,7 @@ impl Fails for StoreError {
         match self {
             Self::Git(_) => Failure::new(FailureKind::Unreachable, "registry_unreadable")
                 .hint("check the registry: skillhub index verify"),
-            Self::Packing(_) => Failure::io(),
+            Self::Io(_) => Failure::io(),
             Self::ReadOnly(_) => Failure::new(FailureKind::Refused, "read_only_registry")
                 .hint("publish to the bare repository from which it was cloned"),
             Self::Busy { .. } => Failure::new(FailureKind::Conflict, "locked"),

@@ -6,13 +6,15 @@ use git2::{ErrorCode, Oid, Repository};
 
 use crate::{
     Stamp, StoreError,
+    dead_locks::remove_dead_locks,
     store::{Change, REFERENCE, Snapshot, Store, TreeEdit, in_memory, write_pack},
 };
 
 /// New commits of a bare repository that is a copy of an index kept elsewhere.
 ///
 /// A commit is a function of its parent, files, message and stamp, so the same changes give the same commits in every
-/// repository. Files are taken as they are: whoever keeps the index has checked them.
+/// repository. Files are taken as they are: whoever keeps the index has checked them. Only one process at a time may
+/// finish a series in a repository.
 pub struct CommitSeries {
     repo: Repository,
     tip: Option<Oid>,
@@ -79,6 +81,7 @@ impl CommitSeries {
     pub fn finish(self) -> Result<(), StoreError> {
         let Some((newest, _)) = self.made.last() else { return Ok(()) };
         write_pack(&self.repo, self.made.iter().map(|(id, paths)| (*id, paths.iter().map(String::as_str))))?;
+        remove_dead_locks(self.repo.path())?;
         self.repo.reference(REFERENCE, *newest, true, "follow")?;
         Ok(())
     }
@@ -113,6 +116,7 @@ mod tests {
         let all = [&[("config.json", config.as_str())][..], &files].concat();
         let made = make(&one.path().join("git"), None, &all);
         let first = make(&other.path().join("git"), None, &all[..1]);
+        std::fs::write(other.path().join("git/refs/heads/main.lock"), "left by a killed process").unwrap();
         let rest = make(&other.path().join("git"), Some(&first[0]), &all[1..]);
         assert_eq!(made, [first, rest].concat());
         let index = Index::open(&one.path().join("git")).unwrap();

@@ -45,9 +45,9 @@ pub enum StoreError {
     /// libgit2 failed: a missing or damaged object, a full disk, or missing permissions.
     #[error("cannot use the git repository of the index: {0}")]
     Git(#[from] git2::Error),
-    /// Objects cannot be packed.
-    #[error("cannot pack the index: {0}")]
-    Packing(#[from] io::Error),
+    /// Files of the repository cannot be packed or removed.
+    #[error("cannot change the files of the index: {0}")]
+    Io(#[from] io::Error),
     /// The folder is a clone with a working copy; only the bare repository takes changes.
     #[error("cannot publish to {}: it is a clone of an index, which is read-only", .0.display())]
     ReadOnly(PathBuf),

@@ -77,6 +77,19 @@ fn broken_mirror_is_fetched_again() {
     }
 }
 
+/// A process that is killed while git fetches leaves lock files.
+#[test]
+fn dead_locks_do_not_stop_a_mirror() {
+    let (sandbox, url) = used();
+    let mirror = mirrors(&sandbox).remove(0);
+    for lock in ["refs/heads/main.lock", "refs/incoming/main.lock", "shallow.lock", "packed-refs.lock"] {
+        fs::write(mirror.join(lock), "").unwrap();
+    }
+    sandbox.skill("beta", "Counts what comes in. Use in tests.", &[]);
+    sandbox.done(&["publish", "beta", "--owner", "acme", "--registry", &url]);
+    assert_eq!(sandbox.done(&["search", "counts"])["results"][0]["name"], "acme/beta");
+}
+
 #[test]
 fn registry_checkpoint_outlives_its_mirror() {
     let (sandbox, _) = used();

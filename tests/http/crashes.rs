@@ -54,8 +54,13 @@ fn acknowledged_releases_survive_kills() {
             scope.spawn(move || {
                 for number in 0..releases() {
                     let path = format!("/v1/skills/owner-{publisher}/notes/1.{number}.0");
-                    while !server_ask(url, "PUT", &path, Some(token), bytes).is_ok_and(|reply| reply.status == 200) {
-                        assert!(began.elapsed() < PATIENCE, "{path} is never published");
+                    loop {
+                        let answer = server_ask(url, "PUT", &path, Some(token), bytes);
+                        if answer.as_ref().is_ok_and(|reply| reply.status == 200) {
+                            break;
+                        }
+                        let text = answer.map_or_else(|error| error.to_string(), |reply| reply.text());
+                        assert!(began.elapsed() < PATIENCE, "{path} is never published: {text}");
                         thread::sleep(Duration::from_millis(20));
                     }
                     acknowledged.lock().unwrap().insert(format!("owner-{publisher}/notes 1.{number}.0"));

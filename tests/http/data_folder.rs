@@ -47,6 +47,21 @@ fn killed_server_leaves_no_lock() {
     Server::start(&sandbox, &[]);
 }
 
+/// A server that is killed while it moves the branch leaves git's lock file.
+#[test]
+fn restarted_server_publishes_despite_branch_lock() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let lock = server.index().join("refs/heads/main.lock");
+    server.kill();
+    std::fs::write(&lock, "").unwrap();
+    let _mirror = Server::start(&sandbox, &["--read-only"]);
+    assert!(lock.exists(), "a mirror removes nothing");
+    let server = Server::start(&sandbox, &[]);
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    assert!(!lock.exists());
+}
+
 #[cfg(unix)]
 mod modes {
     use std::os::unix::fs::PermissionsExt;

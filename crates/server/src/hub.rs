@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, Index, Stamp, newest, shard};
+use registry_index::{Entry, Index, Stamp, newest, remove_dead_locks, shard};
 use semver::Version;
 use skill::{Owner, QualifiedName};
 use web::Client;
@@ -53,6 +53,9 @@ impl Hub {
         }
         let lock = if settings.read_only { None } else { Some(data.lock()?) };
         let path = settings.data.join(INDEX);
+        if lock.is_some() {
+            remove_dead_locks(&path).map_err(|source| DataError::Folder { path: path.clone(), source })?;
+        }
         Index::init(&path, &Stamp { by: "skillhub".to_owned(), at: Timestamp::now() })?;
         let unreadable = |error: ApiError| DataError::Refresh(error.details.to_string());
         let indexes = IndexPool::open(&path)?;

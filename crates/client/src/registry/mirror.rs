@@ -15,6 +15,7 @@ use std::{
 
 use git2::{ObjectType, Oid, Repository, RepositoryInitOptions};
 use library::{Home, ensure_dir};
+use registry_index::remove_dead_locks;
 use skill::{Digest, Limits};
 
 use super::RegistryError;
@@ -96,9 +97,11 @@ impl Mirror {
         &self.path
     }
 
-    /// Acquires the lock, and waits for other processes that hold it.
+    /// Acquires the lock, and waits for other processes that hold it. What a killed one left does not prevent changes.
     pub fn lock(&self, home: &Home) -> Result<Locked, RegistryError> {
-        lock_at(&self.path, home)
+        let locked = lock_at(&self.path, home)?;
+        remove_dead_locks(&self.path).map_err(|source| RegistryError::Io { path: self.path.clone(), source })?;
+        Ok(locked)
     }
 
     /// Repacks all objects into a single pack.
