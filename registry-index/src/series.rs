@@ -109,6 +109,7 @@ mod tests {
         made
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test writes what a killed process leaves")]
     #[test]
     fn same_changes_give_same_commits() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Three replicas over PostgreSQL that are killed while clients publish and install.
 
-    python3 tests/cluster/crash.py PROGRAM [--seconds 30] [--publishers 6] [--objects s3://BUCKET --endpoint URL]
+    python3 tests/cluster/crash.py PROGRAM [--seconds 30] [--publishers 6] [--proxy] [--faults]
 
 PROGRAM is built with the feature `cluster`. PostgreSQL comes from the system. In turn, one of the replicas is killed with
-SIGKILL each second, the leader among them, and started again. At the end:
+SIGKILL each second, the leader among them, and started again. With --proxy, clients ask nginx with the configuration of
+`deploy/cluster`. With --faults, PostgreSQL is then killed and started again, and replaced by its synchronous standby; and
+the bucket, which is one of moto behind a proxy, refuses, hangs and cuts connections. At the end:
 
 - every acknowledged release is found on every replica, with the files that were sent;
 - no version has two contents;
@@ -12,12 +14,14 @@ SIGKILL each second, the leader among them, and started again. At the end:
 """
 
 import argparse
+import contextlib
 import hashlib
+import http.client
 import io
 import json
 import os
 import random
-import shutil
+import re
 import signal
 import socket
 import subprocess
@@ -29,10 +33,11 @@ import urllib.error
 import urllib.request
 import zipfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-POSTGRES = os.path.join(HERE, "../../crates/cluster/src/tests/postgres.sh")
+import bucket
+import postgres
+
+NGINX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/cluster/nginx.conf")
 REPLICAS = 3
-KILL_EACH = 1.0
 RETRIES = 40
 
 
@@ -69,9 +74,12 @@ class Replica:
             try:
                 urllib.request.urlopen(self.url("/readyz"), timeout=2).read()
                 return
-            except OSError:
-                time.sleep(0.05)
-        sys.exit(f"the replica at port {self.port} does not become ready")
+            except urllib.error.HTTPError as error:
+                reason = f"{error.code} {error.read()[:300]}"
+            except OSError as error:
+                reason = str(error)
+            time.sleep(0.05)
+        sys.exit(f"the replica at port {self.port} does not become ready: {reason}")
 
 
 def archive(name, text):
@@ -83,16 +91,47 @@ def archive(name, text):
     return out.getvalue(), body
 
 
-class Traffic:
-    """Clients that publish and install, and what was acknowledged to them."""
+class Proxy:
+    """nginx in front of the replicas, with the shipped configuration but for addresses and encryption."""
 
-    def __init__(self, replicas, tokens):
-        self.replicas, self.tokens = replicas, tokens
+    def __init__(self, folder, replicas):
+        self.port = free_port()
+        ports = iter([replica.port for replica in replicas])
+        with open(NGINX) as file:
+            text = re.sub(r"server 10\.0\.0\.\d+:8700", lambda _: f"server 127.0.0.1:{next(ports)}", file.read())
+        text = re.sub(r"^ *ssl_.*\n", "", text.replace("listen 443 ssl", f"listen 127.0.0.1:{self.port}"), flags=re.M)
+        user = "user root;" if os.geteuid() == 0 else ""
+        place = os.path.join(folder, "nginx")
+        os.mkdir(place)
+        with open(f"{place}/nginx.conf", "w") as file:
+            file.write(f"daemon off; {user} pid {place}/pid; error_log {place}/log; worker_processes 1;\n"
+                       f"events {{ worker_connections 1024; }}\nhttp {{ access_log off;\n{text}}}\n")
+        self.process = subprocess.Popen(["nginx", "-p", place, "-c", f"{place}/nginx.conf"])
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+
+class Traffic:
+    """Clients that publish and install, and what was acknowledged to them.
+
+    Without a proxy, each asks a replica of its choice, and another one where that does not answer."""
+
+    def __init__(self, replicas, proxy, tokens):
+        self.places, self.tokens = [proxy] if proxy else replicas, tokens
         self.acknowledged, self.lock, self.ending = {}, threading.Lock(), threading.Event()
-        self.installs = self.failed = self.failed_twice = 0
+        self.begin("replicas killed")
+
+    def begin(self, phase):
+        self.phase, self.installs, self.failed, self.failed_twice = phase, 0, 0, 0
+        self.before, self.began = len(self.acknowledged), time.monotonic()
+
+    def report(self):
+        print(f"{self.phase} ({time.monotonic() - self.began:.0f} s): {len(self.acknowledged) - self.before} acknowledged, "
+              f"{self.installs} installs, {self.failed} failed, {self.failed_twice} also on retry", flush=True)
 
     def ask(self, method, path, token=None, body=None):
-        request = urllib.request.Request(random.choice(self.replicas).url(path), data=body, method=method)
+        request = urllib.request.Request(random.choice(self.places).url(path), data=body, method=method)
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         return urllib.request.urlopen(request, timeout=30).read()
@@ -112,7 +151,7 @@ class Traffic:
                         sys.stderr.write(f"{path}: {error.code} {error.read()[:300]}\n")
                         os._exit(1)
                     time.sleep(0.1)
-                except OSError:
+                except (OSError, http.client.HTTPException):
                     time.sleep(0.1)
                 else:
                     assert answer["ok"], answer
@@ -136,12 +175,12 @@ class Traffic:
 
     def installs_once(self, release, expected):
         name, version = release
-        for _ in range(REPLICAS):
+        for _ in self.places:
             try:
                 return found(self.ask("GET", f"/v1/skills/{name}/{version}/archive")) == expected
-            except urllib.error.HTTPError as error:
-                return error.code == 503 and False
-            except OSError:
+            except urllib.error.HTTPError:
+                return False
+            except (OSError, http.client.HTTPException, zipfile.BadZipFile):
                 continue
         return False
 
@@ -158,47 +197,51 @@ def main():
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--publishers", type=int, default=6)
     parser.add_argument("--installers", type=int, default=3)
-    parser.add_argument("--objects")
-    parser.add_argument("--endpoint")
+    parser.add_argument("--kill-each", type=float, default=1.0)
+    parser.add_argument("--proxy", action="store_true")
+    parser.add_argument("--faults", action="store_true")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
-    with tempfile.TemporaryDirectory(prefix="skillhub-crash-") as folder:
-        postgres = subprocess.Popen(["sh", POSTGRES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        replicas = []
-        try:
-            run(options, program, folder, postgres.stdout.readline().strip(), replicas)
-        finally:
-            for replica in replicas:
-                replica.kill()
-            postgres.stdin.close()
-            postgres.wait()
+    with tempfile.TemporaryDirectory(prefix="skillhub-crash-") as folder, contextlib.ExitStack() as ends:
+        database = postgres.Postgres()
+        ends.callback(database.end)
+        store = None
+        if options.faults:
+            database.add_standby()
+            store = bucket.Bucket()
+            ends.callback(store.end)
+        run(options, program, folder, database, store, ends)
 
 
-def run(options, program, folder, database, replicas):
-    assert database, "PostgreSQL does not start"
+def run(options, program, folder, database, store, ends):
     remote, objects, config = (os.path.join(folder, name) for name in ("index.git", "archives", "serve.toml"))
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", remote], check=True)
     os.mkdir(objects)
     os.chmod(folder, 0o755)
-    storage = [
-        'kind = "cluster"', f"database = {json.dumps(f'host={database} user=skillhub dbname=postgres')}",
-        f"objects = {json.dumps(options.objects or objects)}", f"index_remote = {json.dumps(remote)}",
-        'archives_url = "https://skills.example.org/index/bundles/{hex:0:2}/{hex:2:4}/{hex}.skill"',
-    ]
-    if options.endpoint:
-        storage.append(f"endpoint = {json.dumps(options.endpoint)}")
+    objects, endpoint = store.storage() if store else (objects, None)
+    storage = {
+        "kind": "cluster", "database": database.address(), "objects": objects, "index_remote": remote,
+        "archives_url": "https://skills.example.org/index/bundles/{hex:0:2}/{hex:2:4}/{hex}.skill",
+        **({"endpoint": endpoint} if endpoint else {}),
+    }
     with open(config, "w") as out:
-        out.write("rate = 0\n[storage]\n" + "\n".join(storage) + "\n")
-    environment = {**os.environ, "HOME": folder, "SKILLHUB_HOME": os.path.join(folder, "home")}
+        out.write("rate = 0\n[storage]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in storage.items()))
+    environment = {**os.environ, "HOME": folder, "SKILLHUB_HOME": os.path.join(folder, "home"),
+                   "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
     of = lambda *words: subprocess.run(
         [program, *words, "--config", config], env=environment, check=True, capture_output=True, text=True).stdout
     of("serve", "schema", "apply")
     admin = of("serve", "admin-token").strip()
+    replicas = []
     for at in range(REPLICAS):
         replicas.append(Replica(program, config, os.path.join(folder, f"replica-{at}"), environment))
+        ends.callback(replicas[at].kill)
     for replica in replicas:
         replica.wait_ready()
-    traffic = Traffic(replicas, {})
+    proxy = Proxy(folder, replicas) if options.proxy else None
+    if proxy:
+        ends.callback(proxy.process.terminate)
+    traffic = Traffic(replicas, proxy, {})
     for at in range(options.publishers):
         body = json.dumps({"account": f"user-{at}", "scope": "publish"}).encode()
         request = urllib.request.Request(replicas[0].url("/v1/tokens"), data=body, headers={
@@ -208,26 +251,65 @@ def run(options, program, folder, database, replicas):
     threads += [threading.Thread(target=traffic.install_until_done) for _ in range(options.installers)]
     for thread in threads:
         thread.start()
-    kills, end = 0, time.monotonic() + options.seconds
-    while time.monotonic() < end:
-        time.sleep(KILL_EACH)
-        victim = replicas[kills % REPLICAS]
-        victim.kill()
-        victim.start()
-        kills += 1
+    kill_in_turn(replicas, options)
+    traffic.report()
+    assert traffic.failed_twice == 0, "installs failed twice"
+    for replica in replicas:
+        replica.wait_ready()
+    if options.faults:
+        fail_stores(traffic, database, store)
     traffic.ending.set()
     for thread in threads:
         thread.join()
     for replica in replicas:
         replica.wait_ready()
-    print(f"{kills} kills, {len(traffic.acknowledged)} acknowledged, {traffic.installs} installs, "
-          f"{traffic.failed} failed, {traffic.failed_twice} also on retry")
-    verify(traffic, replicas, remote, of)
+    verify(traffic, replicas, remote, program, of)
 
 
-def verify(traffic, replicas, remote, of):
-    assert traffic.acknowledged and traffic.installs, "nothing happened"
-    assert traffic.failed_twice == 0, "installs failed twice"
+def kill_in_turn(replicas, options):
+    kills, end = 0, time.monotonic() + options.seconds
+    while time.monotonic() < end:
+        time.sleep(options.kill_each)
+        victim = replicas[kills % REPLICAS]
+        victim.kill()
+        victim.start()
+        kills += 1
+    print(f"{kills} kills")
+
+
+def fail_stores(traffic, database, store):
+    """Each fault is followed by some seconds in which everything has to work again."""
+    def phase(title, seconds):
+        traffic.begin(title)
+        time.sleep(seconds)
+        traffic.report()
+
+    def fault(title, act):
+        traffic.begin(title)
+        act()
+        traffic.report()
+        phase("  settling", 5)
+        phase("  after it", 10)
+        assert len(traffic.acknowledged) > traffic.before and traffic.failed == 0, f"{title}: it does not work again"
+
+    def kill_and_start():
+        database.kill_primary()
+        time.sleep(2)
+        database.start_primary()
+
+    def fail_for_a_while():
+        store.fails = True
+        time.sleep(20)
+        store.fails = False
+
+    fault("PostgreSQL killed and started", kill_and_start)
+    fault("failover to the standby", database.fail_over)
+    fault("faults of the bucket", fail_for_a_while)
+    print(f"  {store.faults} faults")
+
+
+def verify(traffic, replicas, remote, program, of):
+    assert traffic.acknowledged, "nothing happened"
     for (name, version), expected in traffic.acknowledged.items():
         for replica in replicas:
             packed = urllib.request.urlopen(replica.url(f"/v1/skills/{name}/{version}/archive")).read()
@@ -246,6 +328,7 @@ def verify(traffic, replicas, remote, of):
     assert not doubled, f"git has twice: {doubled[:5]}"
     checked = json.loads(of("serve", "check", "--json"))
     assert checked["ok"] and checked["files"], checked
+    subprocess.run([program, "index", "verify", remote], check=True, stdout=subprocess.DEVNULL)
     print(f"git has {len(subjects)} commits, each once; {checked['releases']} releases and "
           f"{checked['archives']} archives agree")
 

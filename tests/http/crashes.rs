@@ -34,6 +34,19 @@ fn assert_own_namespace(server: &Server, owner: &str) {
     assert_eq!(members, json!([{"account": owner, "role": "maintainer"}]));
 }
 
+/// Publishes as often as it takes.
+fn publish_at_last(url: &str, path: &str, token: &str, bytes: &[u8], began: Instant) {
+    loop {
+        let answer = server_ask(url, "PUT", path, Some(token), bytes);
+        if answer.as_ref().is_ok_and(|reply| reply.status == 200) {
+            return;
+        }
+        let text = answer.map_or_else(|error| error.to_string(), |reply| reply.text());
+        assert!(began.elapsed() < PATIENCE, "{path} is never published: {text}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Every index line also has its archive afterwards.
 #[test]
 fn acknowledged_releases_survive_kills() {
@@ -54,15 +67,7 @@ fn acknowledged_releases_survive_kills() {
             scope.spawn(move || {
                 for number in 0..releases() {
                     let path = format!("/v1/skills/owner-{publisher}/notes/1.{number}.0");
-                    loop {
-                        let answer = server_ask(url, "PUT", &path, Some(token), bytes);
-                        if answer.as_ref().is_ok_and(|reply| reply.status == 200) {
-                            break;
-                        }
-                        let text = answer.map_or_else(|error| error.to_string(), |reply| reply.text());
-                        assert!(began.elapsed() < PATIENCE, "{path} is never published: {text}");
-                        thread::sleep(Duration::from_millis(20));
-                    }
+                    publish_at_last(url, &path, token, bytes, began);
                     acknowledged.lock().unwrap().insert(format!("owner-{publisher}/notes 1.{number}.0"));
                     done.fetch_add(1, Ordering::SeqCst);
                 }

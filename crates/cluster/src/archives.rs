@@ -22,6 +22,11 @@ const TOUCH: &str = "insert into archives (digest, sha256, size, state) values (
         state = case archives.state when 'stored' then 'stored' else 'pending' end
     returning state, sha256";
 
+/// Lets a transaction be acknowledged before it is on the disk. The transaction of the release, which comes after it in
+/// PostgreSQL's log, is not acknowledged before both are. If the server dies in between, an object without a row is left,
+/// which the next publish of the same content uses.
+const NOT_YET_DURABLE: &str = "set local synchronous_commit = off";
+
 /// Stores the archive of a release, unless it is stored already.
 ///
 /// # Errors
@@ -30,6 +35,7 @@ pub fn store(database: &Database, objects: &Objects, release: &ClearedRelease<'_
     let (entry, digest) = (release.entry(), release.entry().digest.to_string());
     let (sha256, size) = (entry.archive.to_string(), i64::try_from(entry.size).unwrap_or(i64::MAX));
     let (state, known): (String, String) = database.transaction::<_, DatabaseError>(async |write| {
+        write.batch_execute(NOT_YET_DURABLE).await?;
         let statement = write.prepare_cached(TOUCH).await?;
         let row = write.query_one(&statement, &[&digest, &sha256, &size]).await?;
         Ok((row.try_get(0)?, row.try_get(1)?))
@@ -40,8 +46,13 @@ pub fn store(database: &Database, objects: &Objects, release: &ClearedRelease<'_
     }
     objects.put(&entry.digest, &Bytes::copy_from_slice(release.archive()))?;
     let stored = "update archives set state = 'stored', touched_at = now() where digest = $1 and state = 'pending'";
-    database.transaction::<_, DatabaseError>(async |write| Ok(run(write, stored, &[&digest]).await?))?;
-    Ok(())
+    database
+        .transaction::<_, DatabaseError>(async |write| {
+            write.batch_execute(NOT_YET_DURABLE).await?;
+            run(write, stored, &[&digest]).await?;
+            Ok(())
+        })
+        .map_err(ApiError::from)
 }
 
 /// Returns whether an archive is stored, and keeps it from being removed until the end of the transaction.

@@ -21,7 +21,7 @@ use web::ApiError;
 use crate::{
     database::{Abort, Database, DatabaseError, rows},
     engines::{Engines, EnginesError},
-    imported::{is_recorded, record_archive, write_owner, write_skill},
+    imported::{record_archive, unrecorded, write_owner, write_skill},
     projection::{commits::CommitsError, log},
     releases::{LockedSkill, blob_id},
 };
@@ -253,10 +253,7 @@ pub fn adopt(engines: &Engines) -> Result<u64, CheckError> {
             let reason = "it lacks releases, and was changed since the failover".to_owned();
             return Err(CheckError::NotAdopted { skill: name.to_string(), reason });
         }
-        adopted += adopt_skill(engines, &name, &entries)?;
-        if let Some(file) = index.file(&shard::owner_file(&name.owner))? {
-            write_owner(&engines.database, &name.owner, &file)?;
-        }
+        adopted += adopt_skill(engines, &index, &name, &entries)?;
     }
     log::record_import(&engines.database, &head)?;
     Ok(adopted)
@@ -273,17 +270,22 @@ fn has_all(database: &Database, name: &QualifiedName, entries: &[Entry]) -> Resu
     Ok(count.unsigned_abs() == entries.len() as u64)
 }
 
-fn adopt_skill(engines: &Engines, name: &QualifiedName, entries: &[Entry]) -> Result<u64, CheckError> {
+fn adopt_skill(engines: &Engines, index: &Index, name: &QualifiedName, entries: &[Entry]) -> Result<u64, CheckError> {
     let refused = |reason: String| CheckError::NotAdopted { skill: name.to_string(), reason };
-    for entry in entries.iter().filter(|entry| entry.withdrawn.is_none()) {
-        if !is_recorded(&engines.database, entry)? {
-            if !engines.objects.has(&entry.digest)? {
-                return Err(refused(format!("the archive of {} is not stored", entry.version)));
-            }
-            record_archive(&engines.database, entry)?;
+    let archives = unrecorded(&engines.database, entries)?;
+    for entry in &archives {
+        if !engines.objects.has(&entry.digest)? {
+            return Err(refused(format!("the archive of {} is not stored", entry.version)));
         }
     }
+    let owner = index.file(&shard::owner_file(&name.owner))?;
     let adopted = engines.database.transaction::<_, ApiError>(async |write| {
+        for entry in &archives {
+            record_archive(write, entry).await?;
+        }
+        if let Some(file) = &owner {
+            write_owner(write, &name.owner, file).await?;
+        }
         let new = write_skill(write, name, entries).await?;
         let skill = LockedSkill::lock(write, name).await?;
         let lines = skill.map_or(0, |skill| skill.file().split(|byte| *byte == b'\n').count() - 1);

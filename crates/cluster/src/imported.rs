@@ -1,11 +1,13 @@
 //! Lines, owners' files and archives that come from another place than a publisher: a move, or the git repository.
 
+use std::collections::BTreeMap;
+
 use deadpool_postgres::Transaction;
 use registry_index::{Entry, IndexFile, shard};
 use skill::{Owner, QualifiedName};
 
 use crate::{
-    database::{Abort, Database, DatabaseError, run},
+    database::{Abort, Database, DatabaseError, rows, run},
     releases::{LockedSkill, Step, blob_id},
 };
 
@@ -42,35 +44,42 @@ pub async fn write_skill(write: &Transaction<'_>, name: &QualifiedName, entries:
 ///
 /// # Errors
 /// [`DatabaseError`]
-pub fn write_owner(database: &Database, owner: &Owner, file: &IndexFile) -> Result<(), DatabaseError> {
+pub async fn write_owner(write: &Transaction<'_>, owner: &Owner, file: &IndexFile) -> Result<(), DatabaseError> {
     let text = String::from_utf8_lossy(&file.bytes).into_owned();
     let sql = "insert into owners (name, file, file_id) values ($1, $2, $3)
         on conflict (name) do update set file = excluded.file, file_id = excluded.file_id
         where owners.file_id is distinct from excluded.file_id";
-    database
-        .transaction::<_, DatabaseError>(async |write| Ok(run(write, sql, &[&owner.as_str(), &text, &file.id]).await?))
-        .map(drop)
+    run(write, sql, &[&owner.as_str(), &text, &file.id]).await?;
+    Ok(())
 }
 
 /// Records that the archive of a release is stored.
 ///
 /// # Errors
 /// [`DatabaseError`]
-pub fn record_archive(database: &Database, entry: &Entry) -> Result<(), DatabaseError> {
+pub async fn record_archive(write: &Transaction<'_>, entry: &Entry) -> Result<(), DatabaseError> {
     let sql = "insert into archives (digest, sha256, size, state) values ($1, $2, $3, 'stored')
         on conflict (digest) do update set sha256 = excluded.sha256, size = excluded.size, state = 'stored'";
     let (digest, sha256) = (entry.digest.to_string(), entry.archive.to_string());
-    let size = i64::try_from(entry.size).unwrap_or(i64::MAX);
-    database
-        .transaction::<_, DatabaseError>(async |write| Ok(run(write, sql, &[&digest, &sha256, &size]).await?))
-        .map(drop)
+    run(write, sql, &[&digest, &sha256, &i64::try_from(entry.size).unwrap_or(i64::MAX)]).await?;
+    Ok(())
 }
 
-/// Returns whether a row says that the archive of a release is stored.
+/// Returns the releases whose archives no row calls stored: one for each archive, and none that is withdrawn.
 ///
 /// # Errors
 /// [`DatabaseError`]
-pub fn is_recorded(database: &Database, entry: &Entry) -> Result<bool, DatabaseError> {
-    let (sql, digest) = ("select 1 from archives where digest = $1 and state = 'stored'", entry.digest.to_string());
-    database.read(async |client| Ok(crate::database::row(client, sql, &[&digest]).await?.is_some()))
+pub fn unrecorded<'a>(
+    database: &Database,
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Result<Vec<&'a Entry>, DatabaseError> {
+    let served = entries.into_iter().filter(|entry| entry.withdrawn.is_none());
+    let mut missing: BTreeMap<String, &Entry> = served.map(|entry| (entry.digest.to_string(), entry)).collect();
+    let digests: Vec<&String> = missing.keys().collect();
+    let sql = "select digest from archives where digest = any ($1) and state = 'stored'";
+    let known = database.read(async |client| Ok(rows(client, sql, &[&digests]).await?))?;
+    for row in known {
+        missing.remove(row.try_get::<_, &str>(0)?);
+    }
+    Ok(missing.into_values().collect())
 }

@@ -26,6 +26,9 @@ use crate::{activity::sum_downloads, database::Database, objects::Objects};
 /// Pause after a failure, so that an unreachable git host is not asked each second.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
 
+/// Failures in a row after which another replica may try, whose way to the git host may be open.
+const GIVES_UP_AFTER: u32 = 6;
+
 /// Time between two sweeps of archives.
 const SWEEP_EACH: Duration = Duration::from_secs(3600);
 
@@ -46,6 +49,8 @@ struct Work {
     leader: Option<Leader>,
     commits: Option<Commits>,
     rest_until: Option<Instant>,
+    /// Failures since the last pass without one.
+    failures: u32,
     swept: Option<Instant>,
     summed: Option<Instant>,
 }
@@ -55,27 +60,24 @@ impl Projection {
     #[must_use]
     pub fn new(database: Arc<Database>, objects: Arc<Objects>, commits: Option<Commits>) -> Self {
         let has_git = commits.is_some();
-        let work = Mutex::new(Work { leader: None, commits, rest_until: None, swept: None, summed: None });
+        let work = Mutex::new(Work { leader: None, commits, rest_until: None, failures: 0, swept: None, summed: None });
         Self { database, objects, has_git, work, leads: AtomicBool::new(false) }
     }
 
     /// Does what is due, if this replica leads or can become the leader. It ends early when `go_on` returns false.
     ///
     /// # Errors
-    /// An engine or the git repository cannot be used. The next call after a pause continues, perhaps on another
-    /// replica.
+    /// An engine or the git repository cannot be used. The next call after a pause continues. This replica then still
+    /// leads if the database can be reached, for some failures in a row.
     pub fn pass(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if work.rest_until.is_some_and(|until| Instant::now() < until) {
             return Ok(());
         }
         let done = work.pass(self, go_on);
-        if done.is_err() {
-            work.leader = None;
-            work.rest_until = Some(Instant::now() + AFTER_FAILURE);
-        }
-        self.leads.store(matches!(done, Ok(true)), Ordering::Relaxed);
-        done.map(drop)
+        work.conclude(&self.database, done.is_ok());
+        self.leads.store(work.leader.as_ref().is_some_and(Leader::has_lock), Ordering::Relaxed);
+        done
     }
 
     /// Returns measurements for the metrics.
@@ -99,15 +101,19 @@ impl Projection {
 }
 
 impl Work {
-    /// Returns whether this replica leads.
-    fn pass(&mut self, shared: &Projection, go_on: &dyn Fn() -> bool) -> Result<bool, ApiError> {
+    /// Does what is due, if this replica leads or can become the leader.
+    fn pass(&mut self, shared: &Projection, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
         let database = &shared.database;
         let leader = match &mut self.leader {
             Some(leader) => leader,
             candidate => candidate.insert(Leader::candidate(database)?),
         };
         if !leader.leads(database)? {
-            return Ok(false);
+            return Ok(());
+        }
+        if self.summed.is_none_or(|summed| summed.elapsed() >= SUM_EACH) {
+            sum_downloads(database)?;
+            self.summed = Some(Instant::now());
         }
         match &mut self.commits {
             None => leader.number(database)?,
@@ -116,14 +122,23 @@ impl Work {
                 done.map_err(|error| ApiError::broken(&error))?;
             }
         }
+        // Only now: a git repository that is ahead has releases whose archives no row needs.
         if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP_EACH) {
             sweep::sweep(database, &shared.objects, go_on)?;
             self.swept = Some(Instant::now());
         }
-        if self.summed.is_none_or(|summed| summed.elapsed() >= SUM_EACH) {
-            sum_downloads(database)?;
-            self.summed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Rests after a failure. This replica stops leading if its session ended, or after some failures in a row.
+    fn conclude(&mut self, database: &Database, is_ok: bool) {
+        if is_ok {
+            self.failures = 0;
+            return;
         }
-        Ok(true)
+        self.failures += 1;
+        self.rest_until = Some(Instant::now() + AFTER_FAILURE);
+        let is_patient = !self.failures.is_multiple_of(GIVES_UP_AFTER);
+        self.leader = self.leader.take().filter(|leader| is_patient && leader.is_alive(database));
     }
 }

@@ -29,7 +29,7 @@ impl IndexRemote {
     /// Prepares a remote, given as a URL or an absolute folder. `local` is a bare repository.
     ///
     /// # Errors
-    /// [`RegistryError`] for a text that is no location of a whole repository.
+    /// [`RegistryError`] for a text that does not locate a whole repository.
     pub fn open(remote: &str, local: &Path) -> Result<Self, RegistryError> {
         let url = match Location::read(remote, Path::new("/"))? {
             Location::Folder(path) => path.display().to_string(),

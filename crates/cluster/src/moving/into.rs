@@ -20,15 +20,18 @@ use super::{At, MoveError, Moved, lines::Lines, tables};
 use crate::{
     database::{DatabaseError, row},
     engines::Engines,
-    imported::{is_recorded, record_archive, write_owner, write_skill},
+    imported::{record_archive, unrecorded, write_owner, write_skill},
     projection::log,
 };
 
-/// Threads that move skills.
-const THREADS: usize = 8;
+/// Threads that move skills, most of which wait for archives to be on the disk.
+const THREADS: usize = 16;
 
 /// Skills that are moved in one transaction.
 const SKILLS: usize = 50;
+
+/// Owners whose files are written in one transaction.
+const OWNERS: usize = 500;
 
 /// A data folder, read as of one commit.
 struct Source<'a> {
@@ -76,9 +79,17 @@ fn refuse_own_changes(engines: &Engines) -> Result<(), MoveError> {
 impl Source<'_> {
     fn move_owners(&self, index: &Index) -> Result<(), MoveError> {
         let owners: BTreeSet<Owner> = index.paths()?.iter().filter_map(|path| owner_at(path)).collect();
-        for owner in &owners {
-            let Some(file) = index.file(&shard::owner_file(owner))? else { continue };
-            write_owner(&self.engines.database, owner, &file)?;
+        for some in Vec::from_iter(owners).chunks(OWNERS) {
+            let mut files = Vec::new();
+            for owner in some {
+                files.extend(index.file(&shard::owner_file(owner))?.map(|file| (owner, file)));
+            }
+            self.engines.database.transaction::<_, DatabaseError>(async |write| {
+                for (owner, file) in &files {
+                    write_owner(write, owner, file).await?;
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -115,19 +126,18 @@ impl Source<'_> {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
+    /// Moves skills, first the archives that no earlier run stored.
     fn move_chunk(&self, index: &Index, names: &[QualifiedName]) -> Result<(), MoveError> {
-        let mut skills = Vec::new();
-        for name in names {
-            let entries = index.releases(name)?;
-            let mut moved = BTreeSet::new();
-            for entry in entries.iter().filter(|entry| entry.withdrawn.is_none()) {
-                if moved.insert(entry.digest.hex()) {
-                    self.move_archive(index, entry)?;
-                }
-            }
-            skills.push((name, entries));
+        let skills =
+            names.iter().map(|name| Ok((name, index.releases(name)?))).collect::<Result<Vec<_>, MoveError>>()?;
+        let archives = unrecorded(&self.engines.database, skills.iter().flat_map(|(_, entries)| entries))?;
+        for entry in &archives {
+            self.move_archive(index, entry)?;
         }
         self.engines.database.transaction::<_, ApiError>(async |write| {
+            for entry in &archives {
+                record_archive(write, entry).await?;
+            }
             for (name, entries) in &skills {
                 write_skill(write, name, entries).await?;
             }
@@ -136,19 +146,14 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Stores an archive, unless an earlier run did.
     fn move_archive(&self, index: &Index, entry: &Entry) -> Result<(), MoveError> {
-        if is_recorded(&self.engines.database, entry)? {
-            return Ok(());
-        }
         let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
         let ArchiveLocation::Tree(path) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
         let bytes = Bytes::from(index.file(&path)?.ok_or_else(missing)?.bytes);
         if Digest::of_bytes(&bytes) != entry.archive {
             return Err(missing());
         }
-        self.engines.objects.put(&entry.digest, &bytes)?;
-        Ok(record_archive(&self.engines.database, entry)?)
+        Ok(self.engines.objects.put(&entry.digest, &bytes)?)
     }
 
     /// Records the history as one event, and gives it to the git repository that follows the index.

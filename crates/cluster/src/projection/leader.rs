@@ -46,6 +46,16 @@ impl Leader {
         Ok(self.leads)
     }
 
+    /// Returns whether this replica got the lock, without asking the database.
+    pub const fn has_lock(&self) -> bool {
+        self.leads
+    }
+
+    /// Returns whether the session still answers, and with it the lock is kept.
+    pub fn is_alive(&self, database: &Database) -> bool {
+        self.run(database, "select 1", &[]).is_ok()
+    }
+
     /// Numbers the events that are visible now.
     ///
     /// # Errors

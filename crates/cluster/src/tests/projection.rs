@@ -1,7 +1,8 @@
 //! Tests of the background work, over PostgreSQL and git.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -198,6 +199,28 @@ fn releases_lost_by_failover_are_adopted() {
     let after = remote.commits();
     assert_eq!((&after[..3], after[3].1.as_str()), (&before[..], "cid/notes 1.0.0"));
     assert_eq!(check::check(&opened).unwrap().faults, [] as [&str; 0]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+#[expect(clippy::disallowed_methods, reason = "the test moves a repository of its own away")]
+fn leader_stays_while_git_host_is_away() {
+    let (engines, remote) = (TestEngines::new(), Remote::new());
+    let stores = engines.open();
+    let worker = Worker::new(&engines, &remote);
+    worker.lead();
+    let (there, away) = (PathBuf::from(remote.url()), PathBuf::from(format!("{}-away", remote.url())));
+    fs::rename(&there, &away).unwrap();
+    publish(&stores, "ann/notes@1.0.0", "one").unwrap();
+    assert!(!worker.fails().is_empty());
+    assert!(worker.leads());
+    let other = Worker::new(&engines, &remote);
+    other.projection.pass(&|| true).unwrap();
+    assert!(!other.leads());
+    fs::rename(&away, &there).unwrap();
+    drop(worker);
+    other.lead();
+    assert_eq!(remote.subjects().last().unwrap(), "ann/notes 1.0.0");
 }
 
 #[test]
