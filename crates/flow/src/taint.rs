@@ -97,6 +97,8 @@ pub struct Flow {
     pub keys: Vec<Taint>,
     /// Address or path, as far as it is known. Unknown parts are NUL.
     pub to: String,
+    /// Function, without its module or object, or program that is called there.
+    pub call: String,
 }
 
 /// Properties of a function, derived from its qualified name.
@@ -184,6 +186,8 @@ pub struct Analysis<'p> {
     scope: usize,
     /// Line of the current call or statement.
     line: usize,
+    /// Function or program of the current call, as in [`Flow::call`].
+    callee: String,
 }
 
 impl<'p> Analysis<'p> {
@@ -223,6 +227,7 @@ impl<'p> Analysis<'p> {
             step: 0,
             scope: 0,
             line: 0,
+            callee: String::new(),
         }
     }
 
@@ -441,7 +446,7 @@ impl<'p> Analysis<'p> {
     }
 
     fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {
-        let Called { name, receiver, args, named, .. } = *called;
+        let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         if let Some(module) = fold::module(name, args) {
             let file = module.rsplit('/').next().and_then(|file| self.data.get(file));
@@ -461,10 +466,7 @@ impl<'p> Analysis<'p> {
         if meaning.is_seen {
             return Value::of(Kind::Secret, name);
         }
-        let mut value = Value::any_of(args).or(receiver).without_name();
-        for (_, arg) in named {
-            value = value.or(arg);
-        }
+        let mut value = self.given_back(last, called).without_name();
         value.text = fold::text(last, receiver, args).map(value::short);
         value.items = fold::items(last, receiver, args);
         value.notice_path();

@@ -3,8 +3,11 @@
 use std::rc::Rc;
 
 use super::{
-    super::program::{Call, Expr},
-    Analysis, tellers,
+    super::{
+        names,
+        program::{Call, Expr},
+    },
+    Analysis, Called, tellers,
     value::Value,
 };
 
@@ -36,6 +39,17 @@ impl Analysis<'_> {
             }
         }
         given
+    }
+
+    /// Returns the origins of what a call was given. A function of the skill that returns the answer of a request keeps
+    /// none of them.
+    pub(super) fn given_back(&self, function: &str, called: &Called<'_>) -> Value {
+        let known = self.returned(function).and_then(|known| known.name.as_deref());
+        if known.is_some_and(names::is_answer) {
+            return Value::default();
+        }
+        let given = Value::any_of(called.args).or(called.receiver);
+        called.named.iter().fold(given, |all, (_, arg)| all.or(arg))
     }
 
     /// Binds the elements of a list to the function that is called for each of them.
