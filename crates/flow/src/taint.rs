@@ -387,6 +387,7 @@ impl<'p> Analysis<'p> {
             Expr::Name(name) if self.functions.contains_key(name.as_str()) => Some(name.clone()),
             _ => None,
         };
+        let is_own = own.is_some();
         let mut name = own.or_else(|| callee.name.clone()).or_else(|| callee.text.clone()).unwrap_or_default();
         if name == names::OPEN_ANY {
             let is_address =
@@ -402,7 +403,9 @@ impl<'p> Analysis<'p> {
         let told = self.told_by_wrapper(&name, &args);
         let mut meaning = self.meaning(&name);
         let key = args.first().and_then(|arg| arg.text.as_deref());
-        meaning.sink = meaning.sink.filter(|_| !names::is_by_key(&name, key));
+        // What a function of the skill sends is found in its body.
+        let sends = |sink: &Sink| *sink != Sink::Send || !is_own && !names::is_by_key(&name, key);
+        meaning.sink = meaning.sink.filter(sends);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
             if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..) | Expr::Record(..))) {
@@ -433,16 +436,6 @@ impl<'p> Analysis<'p> {
         };
         self.meanings.insert(name.to_owned(), meaning);
         meaning
-    }
-
-    /// Evaluates an argument of a call. An unknown text is represented by the name of its variable, so that different
-    /// variables stay distinct.
-    fn argument(&mut self, arg: &Expr) -> Value {
-        let mut value = self.eval(arg);
-        if let (None, Expr::Name(variable)) = (&value.text, arg) {
-            value.text = Some(format!("\0{variable}\0"));
-        }
-        value
     }
 
     fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {

@@ -52,6 +52,16 @@ impl Analysis<'_> {
         called.named.iter().fold(given, |all, (_, arg)| all.or(arg))
     }
 
+    /// Evaluates an argument of a call. An unknown text is represented by the name of its variable, so that different
+    /// variables stay distinct.
+    pub(super) fn argument(&mut self, arg: &Expr) -> Value {
+        let mut value = self.eval(arg);
+        if let (None, Expr::Name(variable)) = (&value.text, arg) {
+            value.text = Some(format!("\0{variable}\0"));
+        }
+        value
+    }
+
     /// Binds the elements of a list to the function that is called for each of them.
     pub(super) fn bind_each(&mut self, name: &str, call: &Call, receiver: &Value) {
         let last = name.rsplit('.').next().unwrap_or(name);
