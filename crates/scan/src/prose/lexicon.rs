@@ -353,6 +353,9 @@ mod tests {
                 assert!(line.trim().is_empty(), "{line}");
                 continue;
             };
+            let known = concept(line.name);
+            assert!(line.name.is_empty() || known.is_some_and(|concept| meaning(concept) == line.meaning), "{line:?}");
+            assert!(!line.is_deed || known.is_some_and(|concept| deeds() >> concept & 1 == 1), "{line:?}");
             for way in line.ways() {
                 let pieces = ways::pieces(way);
                 let keys = ways::keys(&pieces);
