@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, io, path::Path};
 use rule_file::{CaseEntry, Defaults, ExampleFile, Pattern, RuleEntry, RuleFile};
 use serde::Deserialize;
 use stem::{BUCKETS, KNOWN, Stem};
-use ways::{Key, Piece};
+use ways::{Key, Line, Piece};
 
 #[path = "src/prose/address.rs"]
 mod address;
@@ -193,6 +193,8 @@ impl HostFile {
 #[derive(Default)]
 struct Index {
     names: BTreeMap<String, usize>,
+    /// Descriptions for findings, by concept.
+    meanings: Vec<String>,
     deeds: u128,
     entries: Vec<(Key, usize)>,
     /// Phrases of the lexicon, each with its concept and its pieces.
@@ -202,13 +204,15 @@ struct Index {
 impl Index {
     fn new(lexicon: &str) -> Self {
         let (mut index, mut concept) = (Self::default(), 0);
-        for (is_deed, name, ways) in lexicon.lines().filter_map(ways::line) {
-            if !name.is_empty() {
+        for line in lexicon.lines().filter_map(Line::parse) {
+            if !line.name.is_empty() {
                 let next = index.names.len();
-                concept = *index.names.entry(name.to_owned()).or_insert(next);
-                index.deeds |= u128::from(is_deed) << concept;
+                concept = *index.names.entry(line.name.to_owned()).or_insert(next);
+                index.meanings.resize(index.names.len(), String::new());
+                index.meanings.get_mut(concept).into_iter().for_each(|meaning| meaning.push_str(line.meaning));
+                index.deeds |= u128::from(line.is_deed) << concept;
             }
-            for pieces in ways.map(ways::pieces) {
+            for pieces in line.ways().map(ways::pieces) {
                 index.entries.extend(ways::keys(&pieces).into_iter().map(|key| (key, index.ways.len())));
                 index.ways.push((concept, pieces));
             }
@@ -225,6 +229,7 @@ impl Index {
             "(&str, u32)",
             self.names.iter().map(|(name, concept)| format!("({name:?}, {concept})")),
         );
+        table(&mut text, "MEANINGS", "&str", self.meanings.iter().map(|meaning| format!("{meaning:?}")));
         let place = |name: &str| self.names.get(name).copied().unwrap_or_default();
         let set = |names: &[&str]| names.iter().fold(0u128, |all, name| all | 1 << place(name));
         for name in ["never", "lest", "other", "fail"] {

@@ -141,6 +141,9 @@ const CONNECTED: &[&str] = &[
     "ws()",
 ];
 
+/// Modules whose sessions are not HTTP clients.
+const OTHER_SESSIONS: &[&str] = &["sqlalchemy", "sqlmodel", "boto3", "botocore", "aioboto3"];
+
 /// Returns whether a qualified name is a part of a request that a server receives.
 pub(super) fn is_request(name: &str) -> bool {
     matches!(
@@ -155,6 +158,9 @@ pub(super) fn is_request(name: &str) -> bool {
             | "request.values"
             | "request.data"
             | "request.query"
+            | "request.query_params"
+            | "request.headers"
+            | "request.cookies"
             | "ctx.request.body"
             | "flask.request.json"
             | "flask.request.args"
@@ -253,8 +259,8 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
 
 fn sends(before: &str, last: &str) -> bool {
     let root = before.split(['.', '(']).next().unwrap_or("").to_ascii_lowercase();
-    let is_client =
-        CLIENTS.contains(&root.as_str()) || before.contains("ClientSession") || before.contains("Session()");
+    let is_session = || before.contains("Session()") && !OTHER_SESSIONS.contains(&root.as_str());
+    let is_client = || CLIENTS.contains(&root.as_str()) || before.contains("ClientSession") || is_session();
     let is_connected = || CONNECTED.iter().any(|part| before.contains(part));
     match last {
         _ if SENDERS.contains(&last) => true,
@@ -269,9 +275,22 @@ fn sends(before: &str, last: &str) -> bool {
         "open" if before == "webbrowser" => true,
         "Request" => before.contains("urllib"),
         "get" if matches!(before, "http" | "https") => true,
-        verb if VERBS.contains(&verb) => is_client,
+        verb if VERBS.contains(&verb) => is_client() && !is_record(before) && !is_answer(before),
         _ => root == "request" && before.is_empty(),
     }
+}
+
+/// Returns whether a qualified name is, or belongs to, the answer of a request, such as `requests.post().json()`.
+pub(super) fn is_answer(name: &str) -> bool {
+    let calls = name.match_indices("()").filter_map(|(end, _)| name.get(..end));
+    calls.map(|callee| callee.rsplit_once('.').unwrap_or(("", callee))).any(|(before, last)| sends(before, last))
+}
+
+/// Returns whether a qualified name is a field of a client or of a received request, whose `get` reads an entry.
+fn is_record(name: &str) -> bool {
+    const FIELDS: &[&str] = &["headers", "cookies", "params", "proxies"];
+    let is_received = name.starts_with("request.") && !name.ends_with("()");
+    is_received || name.split('.').skip(1).any(|part| FIELDS.contains(&part))
 }
 
 /// Returns whether a call reads a record by a key, as `request.get("name")` and `session.get("user_id")` do. What is
@@ -412,4 +431,25 @@ pub(super) const SECRET_WORDS: &[&str] = &[
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_WORDS.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clients_send_by_a_verb() {
+        let sent = ["requests.get", "requests.Session().get", "axios.create().get", "session.post", "request.get"];
+        assert!(sent.iter().all(|name| sink(name) == Some(Sink::Send)));
+        let read = [
+            "requests.post().json().get",
+            "requests.Session().get().headers.get",
+            "session.cookies.get",
+            "request.headers.get",
+            "boto3.Session().get",
+            "config.get",
+            "os.environ.get",
+        ];
+        read.iter().for_each(|name| assert_eq!(sink(name), None, "{name}"));
+    }
 }

@@ -97,6 +97,8 @@ pub struct Flow {
     pub keys: Vec<Taint>,
     /// Address or path, as far as it is known. Unknown parts are NUL.
     pub to: String,
+    /// Function, without its module or object, or program that is called there.
+    pub call: String,
 }
 
 /// Properties of a function, derived from its qualified name.
@@ -184,6 +186,8 @@ pub struct Analysis<'p> {
     scope: usize,
     /// Line of the current call or statement.
     line: usize,
+    /// Function or program of the current call, as in [`Flow::call`].
+    callee: String,
 }
 
 impl<'p> Analysis<'p> {
@@ -223,6 +227,7 @@ impl<'p> Analysis<'p> {
             step: 0,
             scope: 0,
             line: 0,
+            callee: String::new(),
         }
     }
 
@@ -382,6 +387,7 @@ impl<'p> Analysis<'p> {
             Expr::Name(name) if self.functions.contains_key(name.as_str()) => Some(name.clone()),
             _ => None,
         };
+        let is_own = own.is_some();
         let mut name = own.or_else(|| callee.name.clone()).or_else(|| callee.text.clone()).unwrap_or_default();
         if name == names::OPEN_ANY {
             let is_address =
@@ -397,7 +403,9 @@ impl<'p> Analysis<'p> {
         let told = self.told_by_wrapper(&name, &args);
         let mut meaning = self.meaning(&name);
         let key = args.first().and_then(|arg| arg.text.as_deref());
-        meaning.sink = meaning.sink.filter(|_| !names::is_by_key(&name, key));
+        // What a function of the skill sends is found in its body.
+        let sends = |sink: &Sink| *sink != Sink::Send || !is_own && !names::is_by_key(&name, key);
+        meaning.sink = meaning.sink.filter(sends);
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
             if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..) | Expr::Record(..))) {
@@ -430,18 +438,8 @@ impl<'p> Analysis<'p> {
         meaning
     }
 
-    /// Evaluates an argument of a call. An unknown text is represented by the name of its variable, so that different
-    /// variables stay distinct.
-    fn argument(&mut self, arg: &Expr) -> Value {
-        let mut value = self.eval(arg);
-        if let (None, Expr::Name(variable)) = (&value.text, arg) {
-            value.text = Some(format!("\0{variable}\0"));
-        }
-        value
-    }
-
     fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {
-        let Called { name, receiver, args, named, .. } = *called;
+        let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
         if let Some(module) = fold::module(name, args) {
             let file = module.rsplit('/').next().and_then(|file| self.data.get(file));
@@ -461,10 +459,7 @@ impl<'p> Analysis<'p> {
         if meaning.is_seen {
             return Value::of(Kind::Secret, name);
         }
-        let mut value = Value::any_of(args).or(receiver).without_name();
-        for (_, arg) in named {
-            value = value.or(arg);
-        }
+        let mut value = self.given_back(last, called).without_name();
         value.text = fold::text(last, receiver, args).map(value::short);
         value.items = fold::items(last, receiver, args);
         value.notice_path();

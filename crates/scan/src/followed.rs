@@ -5,14 +5,16 @@
 
 mod judge;
 
-use flow::{Analysis, Ends, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
+use std::ops::Range;
+
+use flow::{Analysis, Ends, Flow, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
 use skill::Bundle;
 
 use crate::{
     Related,
     conditions::hosts::{is_no_registry, is_unknown_forge},
     engine::SearchError,
-    excerpt::visible,
+    excerpt::{Excerpt, visible},
     finder::Finder,
     hosts::is_unchecked,
     role, rules,
@@ -73,7 +75,7 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
         if let Some(judgement) = judge(&flow, &purpose) {
             let from = judgement.from.and_then(|taint| origin(&places, taint));
             let from = from.filter(|from| (from.path.as_str(), from.line) != (place.source.path, flow.line + 1));
-            add(place.source, flow.line, &judgement, from, finder);
+            add(place.source, &flow, &judgement, from, finder);
         }
     }
     Ok(())
@@ -129,8 +131,8 @@ fn extension_of(path: &str) -> &str {
 }
 
 /// Adds a finding. It weighs less in a text that only discusses the behaviour.
-fn add(source: &Source<'_>, line: usize, judgement: &Judgement<'_>, from: Option<Related>, finder: &mut Finder) {
-    let rule = judgement.rule;
+fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Option<Related>, finder: &mut Finder) {
+    let (rule, line) = (judgement.rule, flow.line);
     let talk = match role::is_lesson(source, line) && role::may_teach(source) {
         _ if source.kind().runs => None,
         true => Some(role::LESSON),
@@ -141,11 +143,57 @@ fn add(source: &Source<'_>, line: usize, judgement: &Judgement<'_>, from: Option
     if finder.knows(rule, evidence, source.path, line) {
         return;
     }
-    let message = judgement.message.clone();
-    if let Some(signal) = finder.add_told(rule, evidence, source, line, source.statement(line), message) {
-        signal.why = why;
+    let (message, excerpt) = (judgement.message.clone(), excerpt_of(source, flow));
+    if let Some(signal) = finder.add_told(rule, evidence, source, line, &excerpt.text, message) {
+        (signal.excerpt, signal.why) = (excerpt, why);
         signal.related.extend(from);
     }
+}
+
+/// Returns the statement of a flow, in which the call that sends, runs, writes or deletes is marked.
+fn excerpt_of(source: &Source<'_>, flow: &Flow) -> Excerpt {
+    let statement = source.statement(flow.line);
+    let Some(call) = called_in(statement, &flow.call) else { return Excerpt::plain(statement) };
+    let line = source.line(flow.line);
+    let indent = line.len() - line.trim_start().len();
+    let excerpt = Excerpt::around(statement, call.clone());
+    let is_on_line = call.start < line.len() - indent;
+    let column = if is_on_line { excerpt.column + line.chars().count() - line.trim_start().chars().count() } else { 0 };
+    Excerpt { column, ..excerpt }
+}
+
+/// Returns the range of a call in a statement: the name with its object and its arguments in parentheses, or a command
+/// up to the next one.
+fn called_in(statement: &str, name: &str) -> Option<Range<usize>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_whole = |at: &usize| {
+        let (before, after) = statement.split_at_checked(*at).unwrap_or_default();
+        let rest = after.strip_prefix(name).unwrap_or_default();
+        !(name.starts_with(is_word) && before.ends_with(is_word)
+            || name.ends_with(is_word) && rest.starts_with(is_word))
+    };
+    let mut places = statement.match_indices(name).map(|(at, _)| at).filter(is_whole);
+    let is_call = |at: &usize| statement.get(at + name.len()..).is_some_and(|rest| rest.starts_with('('));
+    let at = places.clone().find(is_call).or_else(|| places.next()).filter(|_| !name.is_empty())?;
+    let is_object = |c: char| is_word(c) || matches!(c, '.' | '$' | ':' | '/' | '~');
+    let start = statement.get(..at).map_or(at, |before| before.trim_end_matches(is_object).len());
+    let rest = statement.get(at + name.len()..).unwrap_or_default();
+    let length = if rest.starts_with('(') { in_brackets(rest) } else { rest.find(['|', ';', '`']) };
+    Some(start..at + name.len() + length.unwrap_or(rest.len()))
+}
+
+/// Returns the length of the part in parentheses with which a text begins, if it ends there.
+fn in_brackets(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    let closes = |(_, c): &(usize, char)| {
+        open = match c {
+            '(' => open + 1,
+            ')' => open.saturating_sub(1),
+            _ => open,
+        };
+        open == 0
+    };
+    text.char_indices().find(closes).map(|(at, _)| at + 1)
 }
 
 /// Parses the code in a file if a flow may pass through it.

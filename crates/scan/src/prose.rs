@@ -44,7 +44,7 @@ use crate::{
 pub(crate) use lexicon::fingerprint;
 use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
-use quote::{Quote, word_at};
+use quote::{Quote, end_of_word, word_at};
 use sayings::{GUARDS, Sayings, together};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
@@ -83,7 +83,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         }
         let line = source.line_at(said.at);
         let (message, remedy) = explained(&said, evidence);
-        let end = said.quote.last + word_at(source, said.quote.last).len();
+        let end = end_of_word(source, said.quote.last);
         let marked = said.quote.from.min(said.quote.last)..end;
         let excerpt = excerpt_at(source, marked.clone());
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
@@ -92,8 +92,8 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
                 Ordering::Equal => None,
                 Ordering::Greater => Some(said.more),
             };
-            if let Some(act) = act_of(&said) {
-                signal.harmless_if = format!("the marked text does not have the agent {act}").into();
+            if let Some(condition) = harmless_if(&said, evidence) {
+                signal.harmless_if = condition.into();
             }
             let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
             (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy.into());
@@ -115,17 +115,23 @@ fn explained(said: &Said, evidence: Evidence) -> (String, &'static str) {
     let ((message, remedy), words) = (said.rule.explained(&said.sense), &said.quote.words);
     let message = match evidence {
         _ if words.is_empty() => message.to_owned(),
-        Evidence::Note | Evidence::Weak => format!("uses {words}, like a text that {message}"),
-        _ => format!("{message}, in the words {words}"),
+        _ if said.is_weighed() => format!("{message}, most of all by the words {words}"),
+        Evidence::Note | Evidence::Weak => format!("has {words}, like a text that {message}"),
+        _ => format!("{message}: it has {words}"),
     };
     (message, remedy)
 }
 
-/// Returns the act that a sentence found by its words alone resembles, as an infinitive. Other rules name their act.
-fn act_of(said: &Said) -> Option<&'static str> {
-    let is_weighed = said.rule.id == rules::PROSE_WEIGHT.id;
-    let act = || said.rule.explained(&said.sense).0.strip_prefix("is worded like instructions to ");
-    is_weighed.then(|| act().unwrap_or("work against the user"))
+/// Returns the condition under which a match needs no change, if it is not the rule's own. A sentence found by its words
+/// alone may not have the agent do what it resembles. Of a weak match, the condition names the words to leave out.
+fn harmless_if(said: &Said, evidence: Evidence) -> Option<String> {
+    if said.is_weighed() {
+        let act = said.rule.explained(&said.sense).0.strip_prefix("is worded like instructions to ");
+        return Some(format!("the marked text does not have the agent {}", act.unwrap_or("work against the user")));
+    }
+    let (own, without) = (said.rule.harmless_if, &said.quote.without);
+    let is_weak = evidence <= Evidence::Weak && !without.is_empty();
+    is_weak.then(|| format!("{own} (without {without}, it is no longer reported)"))
 }
 
 /// Reason for evidence above the rule's own, by the target that the passage names.
@@ -213,12 +219,19 @@ struct Said {
     evidence: Evidence,
     /// Names of the concepts that met.
     sense: Cow<'static, str>,
-    /// Words of the text that stand for them. For [`rules::PROSE_WEIGHT`], it is a sentence without words of its own.
+    /// Words of the text that stand for them, or the heaviest words.
     quote: Quote,
     /// Reason for evidence above the rule's own.
     more: Why,
     /// Byte offset of the first word that counts.
     at: usize,
+}
+
+impl Said {
+    /// Returns whether the passage was found by the weights of its words.
+    fn is_weighed(&self) -> bool {
+        self.rule.id == rules::PROSE_WEIGHT.id
+    }
 }
 
 /// Weak sense that counts fully if another one follows nearby.
@@ -371,7 +384,7 @@ impl<'a> Judge<'a> {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
         }
-        let Some(at) = weighed.heaviest(talk, &mut self.room) else { return };
+        let Some(heaviest) = weighed.heaviest(talk, &mut self.room) else { return };
         let is_meant = |said: &Said| said.evidence >= said.rule.evidence;
         let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
@@ -385,8 +398,9 @@ impl<'a> Judge<'a> {
         if !is_explained {
             let names: Vec<&str> =
                 lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
-            let quote = Quote::around(weighed.words, at);
+            let quote = Quote::around(weighed.words, &heaviest, self.source);
             let (rule, sense, more) = (&rules::PROSE_WEIGHT, names.join(" ").into(), more(weighed.concepts.0));
+            let at = heaviest.first().map_or(0, |run| run.0);
             self.said.push(Said { rule, evidence, sense, quote, more, at });
         }
     }
@@ -413,8 +427,10 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
-            let (quote, text, more) = (Quote::of(sense, terms, at, self.source), sense.text.into(), more(0));
-            self.said.push(Said { rule: sense.rule, evidence, sense: text, quote, more, at });
+            let clears = |concept| SENSES.need(concept, sense.rule, &self.sayings.whole);
+            let quote = Quote::of(sense, terms, at, self.source, clears);
+            let (sense_text, more) = (sense.text.into(), more(0));
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

@@ -3,8 +3,11 @@
 use std::rc::Rc;
 
 use super::{
-    super::program::{Call, Expr},
-    Analysis, tellers,
+    super::{
+        names,
+        program::{Call, Expr},
+    },
+    Analysis, Called, tellers,
     value::Value,
 };
 
@@ -36,6 +39,27 @@ impl Analysis<'_> {
             }
         }
         given
+    }
+
+    /// Returns the origins of what a call was given. A function of the skill that returns the answer of a request keeps
+    /// none of them.
+    pub(super) fn given_back(&self, function: &str, called: &Called<'_>) -> Value {
+        let known = self.returned(function).and_then(|known| known.name.as_deref());
+        if known.is_some_and(names::is_answer) {
+            return Value::default();
+        }
+        let given = Value::any_of(called.args).or(called.receiver);
+        called.named.iter().fold(given, |all, (_, arg)| all.or(arg))
+    }
+
+    /// Evaluates an argument of a call. An unknown text is represented by the name of its variable, so that different
+    /// variables stay distinct.
+    pub(super) fn argument(&mut self, arg: &Expr) -> Value {
+        let mut value = self.eval(arg);
+        if let (None, Expr::Name(variable)) = (&value.text, arg) {
+            value.text = Some(format!("\0{variable}\0"));
+        }
+        value
     }
 
     /// Binds the elements of a list to the function that is called for each of them.

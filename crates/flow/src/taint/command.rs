@@ -100,6 +100,7 @@ impl Analysis<'_> {
             let words: Vec<Value> = words.collect();
             return self.shell_call(program, &words, named, line);
         }
+        self.set_callee(program);
         let of = |key: &str| named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         let input = of(STDIN).unwrap_or_default();
         if program == ">" {

@@ -15,9 +15,16 @@ impl Analysis<'_> {
         self.cut.insert(self.program);
     }
 
+    /// Sets the function or program of the current call, which the flows found in it name.
+    pub(super) fn set_callee(&mut self, name: &str) {
+        self.callee.clear();
+        self.callee.push_str(name);
+    }
+
     /// Records the values that reach a sink.
     pub(super) fn note_sink(&mut self, sink: Sink, called: &Called<'_>) {
         let Called { name, receiver, args, named, line } = *called;
+        self.set_callee(name.rsplit('.').next().unwrap_or(name));
         let first = args.get(..1).unwrap_or_default();
         match sink {
             Sink::Send => {
@@ -66,8 +73,8 @@ impl Analysis<'_> {
             End::Sent | End::Run => false,
         };
         if matters {
-            let flow =
-                Flow { program: self.program, line, end, taints: Vec::new(), keys: Vec::new(), to: path.to_owned() };
+            let (program, to, call) = (self.program, path.to_owned(), self.callee.clone());
+            let flow = Flow { program, line, end, taints: Vec::new(), keys: Vec::new(), to, call };
             self.flows.entry((self.program, line, end)).or_insert((self.step, flow));
         }
     }
@@ -83,7 +90,7 @@ impl Analysis<'_> {
         if taints.is_empty() && keys.is_empty() {
             return;
         }
-        let flow = Flow { program: self.program, line, end, taints, keys, to };
+        let flow = Flow { program: self.program, line, end, taints, keys, to, call: self.callee.clone() };
         let known = self.flows.entry((self.program, line, end)).or_insert_with(|| (self.step, flow.clone()));
         if known.0 <= self.step {
             *known = (self.step, flow);

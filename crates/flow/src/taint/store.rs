@@ -33,6 +33,7 @@ impl Analysis<'_> {
     pub(super) fn store(&mut self, called: &Called<'_>, call: &Call, is_archive: bool) {
         let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
+        self.set_callee(last);
         let mut given = given(last, args);
         if is_archive || is_config(name, last) {
             given.read();

@@ -91,6 +91,11 @@ pub(super) fn name(concept: Concept) -> &'static str {
     index::NAMES.iter().find(|(_, other)| *other == concept).map_or("", |(name, _)| name)
 }
 
+/// Returns what a finding calls a concept, or an empty string for a concept that no rule names.
+pub(super) fn meaning(concept: Concept) -> &'static str {
+    index::MEANINGS.get(concept as usize).copied().unwrap_or("")
+}
+
 /// Iterates over the concepts of a set in ascending order.
 pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
     std::iter::from_fn(move || {
@@ -344,11 +349,14 @@ mod tests {
     #[test]
     fn every_way_of_saying_can_be_found() {
         for line in include_str!("../../data/lexicon.txt").lines().filter(|line| !line.starts_with('#')) {
-            let Some((_, _, all)) = ways::line(line) else {
+            let Some(line) = ways::Line::parse(line) else {
                 assert!(line.trim().is_empty(), "{line}");
                 continue;
             };
-            for way in all {
+            let known = concept(line.name);
+            assert!(line.name.is_empty() || known.is_some_and(|concept| meaning(concept) == line.meaning), "{line:?}");
+            assert!(!line.is_deed || known.is_some_and(|concept| deeds() >> concept & 1 == 1), "{line:?}");
+            for way in line.ways() {
                 let pieces = ways::pieces(way);
                 let keys = ways::keys(&pieces);
                 assert!(!keys.is_empty(), "{way} has no key");

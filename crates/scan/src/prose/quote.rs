@@ -1,22 +1,35 @@
 //! [`Quote`]: the words of a text by which a finding was made, for its message and its excerpt.
 
-use super::{lexicon::Term, sense::Sense, words::Word};
+use std::cmp::Reverse;
+
+use super::{
+    lexicon::{self, Concept, Term},
+    sayings::GUARDS,
+    sense::Sense,
+    words::Word,
+};
 use crate::{characters::is_wide, source::Source};
 
 /// Maximum number of phrases that a message quotes.
-const QUOTED: usize = 4;
+const QUOTED: usize = 5;
+
+/// Maximum number of phrases that a remedy asks to leave out.
+const LEFT_OUT: usize = 3;
 
 /// Maximum length of a passage that is quoted in whole, in bytes.
 const PASSAGE: usize = 200;
 
-/// Maximum number of words of a quoted phrase.
+/// Maximum length of a quoted phrase, in words and in characters.
 const PHRASE: usize = 6;
+const PHRASE_CHARS: usize = 60;
 
 /// Words by which a passage was found.
 #[derive(Debug)]
 pub(super) struct Quote {
-    /// The words in quotation marks, for a message; empty if only the range is known.
+    /// The words in quotation marks, each with its meaning, for a message.
     pub words: String,
+    /// The words in quotation marks without which the passage would not be found; empty if there are too many.
+    pub without: String,
     /// Byte offsets of the first and the last one.
     pub from: usize,
     pub last: usize,
@@ -24,38 +37,105 @@ pub(super) struct Quote {
 
 impl Quote {
     /// Quotes the phrases of a passage by which a sense is met. `at` is the place of a passage without such phrases.
-    pub fn of(sense: &Sense, terms: &[Term], at: usize, source: &Source<'_>) -> Self {
+    /// `clears` says whether the passage is no longer found without a concept.
+    pub fn of(sense: &Sense, terms: &[Term], at: usize, source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> Self {
+        let without = without(sense, terms, source, clears);
         let terms = sense.terms_of(terms);
-        let mut phrases: Vec<String> = Vec::new();
-        for phrase in terms.iter().map(|term| phrase(source, term)) {
-            if phrases.iter().all(|known| !known.contains(&phrase)) {
-                phrases.retain(|known| !phrase.contains(known));
-                phrases.push(phrase);
-            }
-        }
-        let quoted: Vec<String> = phrases.iter().take(QUOTED).map(|phrase| format!("“{phrase}”")).collect();
+        let phrases = with_meanings(&terms, source);
+        let quoted = phrases.iter().take(QUOTED).map(|(phrase, means)| format!("“{phrase}” ({})", means.join(" and ")));
+        let is_hidden =
+            terms.iter().fold(sense.concepts(), |left, term| left & !(1 << term.concept)) & GUARDS.hidden != 0;
+        let place = match (phrases.len() < 2, sense.is_of_one_sentence()) {
+            (true, _) => "",
+            (_, true) => " in one sentence",
+            (_, false) => " close together",
+        };
+        let hidden = if is_hidden { ", in text that people do not see" } else { "" };
+        let words = [&listed(&quoted.collect::<Vec<_>>()), place, hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        Self { words: quoted.join(", "), from, last }
+        Self { words, without, from, last }
     }
 
-    /// Quotes no words, only the range of a short passage, or of the sentence around the word at a byte offset.
-    pub fn around(words: &[Word], at: usize) -> Self {
+    /// Quotes the heaviest words of a passage, given by the byte offsets of the first and the last word of each run,
+    /// with the range of a short passage, or of the sentence around the first run.
+    pub fn around(words: &[Word], heaviest: &[(usize, usize)], source: &Source<'_>) -> Self {
+        let at = heaviest.first().map_or(0, |run| run.0);
         let sentence = words.iter().find(|word| word.at == at).map(|word| word.sentence);
         let length = words.first().zip(words.last()).map_or(0, |(first, last)| last.at.saturating_sub(first.at));
         let counts = |word: &&Word| length <= PASSAGE || Some(word.sentence) == sentence;
         let from = words.iter().find(counts).map_or(at, |word| word.at);
         let last = words.iter().rfind(counts).map_or(at, |word| word.at);
-        Self { words: String::new(), from, last }
+        let is_within = |run: &&(usize, usize)| (from..=last).contains(&run.0);
+        let quoted = heaviest.iter().filter(is_within).map(|(from, last)| quoted(&phrase(source, *from, *last)));
+        Self { words: listed(&quoted.collect::<Vec<_>>()), without: String::new(), from, last }
     }
 }
 
-/// Returns the words of a term, without the markup and control characters between them.
-fn phrase(source: &Source<'_>, term: &Term) -> String {
-    let end = term.last + word_at(source, term.last).len();
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '.' | '_' | '/');
-    let words = source.text.get(term.at..end).unwrap_or("").split(|c| !is_part(c)).filter(|word| !word.is_empty());
-    words.take(PHRASE).collect::<Vec<_>>().join(" ")
+/// Returns the phrases of terms with the meanings of their concepts. A phrase within another one adds only its meaning.
+fn with_meanings(terms: &[&Term], source: &Source<'_>) -> Vec<(String, Vec<&'static str>)> {
+    let holds = |whole: &str, part: &str| format!(" {whole} ").contains(&format!(" {part} "));
+    let mut phrases: Vec<(String, Vec<&'static str>)> = Vec::new();
+    for term in terms {
+        let (phrase, meaning) = (phrase(source, term.at, term.last), lexicon::meaning(term.concept));
+        match phrases.iter_mut().find(|(known, _)| holds(known, &phrase) || holds(&phrase, known)) {
+            Some((known, means)) => {
+                if known.len() < phrase.len() {
+                    *known = phrase;
+                }
+                means.push(meaning);
+            }
+            None => phrases.push((phrase, vec![meaning])),
+        }
+    }
+    phrases
+}
+
+/// Returns the phrases of the concept that takes the fewest to leave out, among those without which the passage is no
+/// longer found.
+fn without(sense: &Sense, terms: &[Term], source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> String {
+    let phrases = |concept: Concept| {
+        let of_concept = terms.iter().filter(|term| term.concept == concept);
+        let mut phrases: Vec<String> = of_concept.map(|term| quoted(&phrase(source, term.at, term.last))).collect();
+        phrases.sort_unstable();
+        phrases.dedup();
+        phrases
+    };
+    let named = lexicon::each_of(sense.concepts()).filter(|concept| clears(*concept)).map(phrases);
+    let few = named.filter(|phrases| (1..=LEFT_OUT).contains(&phrases.len()));
+    let fewest = few.min_by_key(|phrases| (phrases.len(), Reverse(phrases.iter().map(String::len).sum::<usize>())));
+    fewest.map(|phrases| listed(&phrases)).unwrap_or_default()
+}
+
+fn quoted(phrase: &str) -> String {
+    format!("“{phrase}”")
+}
+
+/// Joins phrases as in a sentence.
+fn listed(phrases: &[String]) -> String {
+    match phrases.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// Returns the words between two byte offsets, without the markup and control characters between them.
+fn phrase(source: &Source<'_>, at: usize, last: usize) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "'’-._/:@~".contains(c);
+    let text = source.text.get(at..end_of_word(source, last)).unwrap_or("");
+    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches(':').trim_end_matches('.'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).take(PHRASE).collect();
+    words.join(" ").chars().take(PHRASE_CHARS).collect()
+}
+
+/// Returns the end of the word at a byte offset, or of the address or path that it belongs to.
+pub(super) fn end_of_word(source: &Source<'_>, at: usize) -> usize {
+    let end = at + word_at(source, at).len();
+    let rest = source.text.get(end..).unwrap_or("");
+    let is_joint = |c: char| "._/:@~%?=&#+-".contains(c);
+    let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && !is_joint(c)).unwrap_or(rest.len());
+    end + rest.get(..length).unwrap_or("").trim_end_matches(is_joint).len()
 }
 
 /// Returns the word at a byte offset as written. In a script without spaces it is one character.

@@ -6,7 +6,10 @@
 //!
 //! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
-use super::lexicon::{self, Concept, Set, Term};
+use super::{
+    lexicon::{self, Concept, Set, Term},
+    sayings::together,
+};
 use crate::Rule;
 
 /// A set of senses, indexed by one concept of each.
@@ -44,6 +47,13 @@ impl Senses {
         let mut places: Vec<usize> = places.filter(meets).collect();
         places.sort_unstable();
         places.into_iter().filter_map(|place| self.all.get(place))
+    }
+
+    /// Returns whether the sentences match no sense of a rule once a concept is taken out of them.
+    pub fn need(&self, concept: Concept, rule: &Rule, sentences: &[(Set, Set)]) -> bool {
+        let kept: Set = !(1 << concept);
+        let rest: Vec<(Set, Set)> = sentences.iter().map(|(said, negated)| (said & kept, negated & kept)).collect();
+        self.meeting(together(&rest), &rest).all(|sense| sense.rule.id != rule.id)
     }
 }
 
@@ -125,8 +135,28 @@ impl Sense {
         found
     }
 
+    /// Returns whether all concepts have to occur in one sentence.
+    pub fn is_of_one_sentence(&self) -> bool {
+        self.groups.len() == 1
+    }
+
     /// Returns the concepts that the sense requires, negated ones included.
     pub fn concepts(&self) -> Set {
         self.needs.0 | self.needs.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_concept_of_a_rule_has_a_meaning() {
+        for rule in crate::rules() {
+            for sense in rule.senses.iter().map(|text| Sense::parse(rule, text).unwrap()) {
+                let unnamed = lexicon::each_of(sense.concepts()).find(|concept| lexicon::meaning(*concept).is_empty());
+                assert_eq!(unnamed.map(lexicon::name), None, "{}: {}", rule.id, sense.text);
+            }
+        }
     }
 }

@@ -31,12 +31,30 @@ pub(crate) struct Key {
     pub whole: bool,
 }
 
-/// Parses a line of the lexicon into a flag for deeds, the concept's name and its phrases. The name is empty on a
-/// continuation line. Returns `None` for comments and malformed lines.
-pub(crate) fn line(text: &str) -> Option<(bool, &str, impl Iterator<Item = &str>)> {
-    let (head, ways) = (!text.starts_with('#')).then(|| text.split_once('='))??;
-    let (kind, name) = head.trim().split_once(' ').unwrap_or(("", ""));
-    Some((kind == "verb", name, ways.split(';').map(str::trim).filter(|way| !way.is_empty())))
+/// A line of the lexicon.
+#[derive(Debug)]
+pub(crate) struct Line<'l> {
+    pub is_deed: bool,
+    /// Name of the concept; empty on a continuation line.
+    pub name: &'l str,
+    /// Description for findings; may be empty.
+    pub meaning: &'l str,
+    ways: &'l str,
+}
+
+impl<'l> Line<'l> {
+    /// Parses a line. Returns `None` for comments and malformed lines.
+    pub fn parse(text: &'l str) -> Option<Self> {
+        let (head, ways) = (!text.starts_with('#')).then(|| text.split_once('='))??;
+        let (kind, name) = head.trim().split_once(' ').unwrap_or(("", ""));
+        let (name, meaning) = name.split_once(" (").unwrap_or((name, ""));
+        Some(Self { is_deed: kind == "verb", name, meaning: meaning.trim_end_matches(')'), ways })
+    }
+
+    /// Returns the phrases of the line.
+    pub fn ways(&self) -> impl Iterator<Item = &'l str> + use<'l> {
+        self.ways.split(';').map(str::trim).filter(|way| !way.is_empty())
+    }
 }
 
 /// Parses a phrase into its pieces.
