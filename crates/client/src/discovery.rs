@@ -37,8 +37,8 @@ pub(crate) struct DiscoveredSkill {
     pub name: String,
     /// Description from the frontmatter; empty if it cannot be read.
     description: String,
-    /// Plugin of the source's manifest that has it.
-    plugin: Option<String>,
+    /// Plugins of the source's manifest that have it.
+    plugins: Vec<String>,
     /// True if the folder is inside another skill.
     is_nested: bool,
 }
@@ -89,7 +89,7 @@ pub struct OfferedSkill {
     pub description: String,
     /// Folder below the root of the source; empty for the root and for a plugin of another repository.
     pub folder: String,
-    /// Plugin of the source's manifest that has it.
+    /// First plugin of the source's manifest that has it.
     pub plugin: Option<String>,
     /// Address of the other repository that has the plugin.
     pub repository: Option<String>,
@@ -186,7 +186,12 @@ impl DiscoveredSkill {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
         let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
         let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
-        Self { folder, name, description, plugin: None, is_nested: false }
+        Self { folder, name, description, plugins: Vec::new(), is_nested: false }
+    }
+
+    /// Returns whether a plugin has the skill.
+    fn is_in(&self, plugin: &str) -> bool {
+        self.plugins.iter().any(|name| name == plugin)
     }
 
     fn offered(&self, origin: &str) -> OfferedSkill {
@@ -195,7 +200,7 @@ impl DiscoveredSkill {
             name: Some(self.name.clone()).filter(|name| !name.is_empty()).unwrap_or_else(fallback),
             description: self.description.clone(),
             folder: self.folder.clone(),
-            plugin: self.plugin.clone(),
+            plugin: self.plugins.first().cloned(),
             repository: None,
             version: None,
         }
@@ -274,7 +279,7 @@ impl SourceContents {
             plugins.partition(|plugin| matches!(plugin.source, PluginSource::Foreign(_)));
         for skill in &mut self.skills {
             let folder = relative(&self.top, &skill.folder);
-            skill.plugin = here.iter().find(|plugin| plugin.has(folder)).map(|plugin| plugin.name.clone());
+            skill.plugins = here.iter().filter(|plugin| plugin.has(folder)).map(|plugin| plugin.name.clone()).collect();
         }
         for plugin in foreign {
             if let PluginSource::Foreign(git) = plugin.source {
@@ -313,7 +318,8 @@ impl SourceContents {
             return Ok(ChosenSkills { skills: vec![top.clone()], ..ChosenSkills::default() });
         }
         let is_usual = |skill: &&DiscoveredSkill| {
-            skill.plugin.is_some() || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
+            !skill.plugins.is_empty()
+                || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
         };
         let mut skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(|skill| !skill.is_nested).collect();
         if skills.iter().any(&is_usual) {
@@ -341,7 +347,7 @@ impl SourceContents {
             true
         } else if !named.is_empty() {
             chosen.add(named);
-            let more = |skill: &DiscoveredSkill| skill.plugin.as_deref() == Some(wanted) && skill.name != wanted;
+            let more = |skill: &DiscoveredSkill| skill.is_in(wanted) && skill.name != wanted;
             chosen.plugins.extend(self.skills.iter().any(more).then(|| wanted.to_owned()));
             true
         } else if let Some((plugin, skill)) = wanted.split_once(':') {
@@ -359,9 +365,7 @@ impl SourceContents {
 
     /// Adds the skill of a plugin, or all of them. Returns whether there is such a plugin.
     fn choose_of_plugin(&self, plugin: &str, skill: Option<&str>, chosen: &mut ChosenSkills) -> bool {
-        let is_meant = |found: &&DiscoveredSkill| {
-            found.plugin.as_deref() == Some(plugin) && skill.is_none_or(|name| found.name == name)
-        };
+        let is_meant = |found: &&DiscoveredSkill| found.is_in(plugin) && skill.is_none_or(|name| found.name == name);
         let skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(is_meant).collect();
         let is_foreign = |found: &&ForeignPlugin| found.name == plugin && skill.is_none();
         let foreign: Vec<&ForeignPlugin> = self.foreign.iter().filter(is_foreign).collect();
@@ -540,6 +544,15 @@ mod tests {
         assert_eq!(folders(Ok(plugin)), ["kits/one/skills/b", "kits/one/skills/kit"]);
         assert_eq!(folders(contents.choose(&named("kit:b"))), ["kits/one/skills/b"]);
         assert_eq!(contents.choose(&named("far:")).unwrap().foreign.len(), 1);
+        let overlapping = br#"{"plugins": [{"name": "all", "source": "./"}, {"name": "a", "source": "./skills/a"}]}"#;
+        let contents = SourceContents::new(
+            ["skills/a", "skills/b"].map(|folder| DiscoveredSkill::new(folder.to_owned(), b"")).into(),
+            "",
+            "src",
+        );
+        let contents = contents.with_manifest(Some(overlapping), None);
+        assert_eq!(folders(contents.choose(&named("all"))), ["skills/a", "skills/b"]);
+        assert_eq!(folders(contents.choose(&named("a:"))), ["skills/a"], "in two plugins");
         for wanted in ["kit:none", "none:", ":", "far:b"] {
             assert!(matches!(contents.choose(&named(wanted)), Err(PickError::Missing { .. })), "{wanted}");
         }
