@@ -37,7 +37,7 @@ pub use smart_http::SmartHttp;
 pub use snapshot::{Entry, Snapshot, set_mode, snapshot, tree, write_files};
 pub use ssh::{ANN, BOB, EVE, SshKey};
 #[cfg(unix)]
-pub use terminal::Terminal;
+pub use terminal::{Terminal, pair};
 pub use tls::{TlsFront, test_ca};
 pub use web::Web;
 

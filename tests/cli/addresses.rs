@@ -146,6 +146,56 @@ fn manifest_lists_plugins_of_repository() {
     assert_eq!(names(&hosting.done(&["install", folder.to_str().unwrap(), "--list"])), ["three", "one", "two", "far"]);
 }
 
+/// Two different skills named `review`, and a copy of `tidy`.
+#[test]
+fn skills_of_one_name_are_listed_and_installed_exactly() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    let text =
+        |name: &str, what: &str| skill_md(name, &format!("Does {what}. Use in tests."), &format!("Read {what}."));
+    let (code, law, tidy) = (text("review", "code"), text("review", "law"), text("tidy", "rooms"));
+    let files = [
+        ("kits/code/skills/review/SKILL.md", code.as_str()),
+        ("kits/law/skills/review/SKILL.md", &law),
+        ("kits/a b/tidy/SKILL.md", &tidy),
+        ("skills/tidy/SKILL.md", &tidy),
+    ];
+    let folder = hosting.add("github.com/acme/kit", &files).display().to_string();
+    let link = "https://github.com/acme/kit/tree/main/kits";
+    for (source, count) in [("github:acme/kit", 4), (link, 3), (&folder, 4)] {
+        let listed = hosting.done(&["install", source, "--list"])["sources"][0]["skills"].take();
+        let listed = listed.as_array().unwrap();
+        assert_eq!(listed.len(), count, "{listed:#?}");
+        for skill in listed {
+            let field = |name: &str| skill[name].as_str().unwrap();
+            let address = field("install").trim_matches('\'');
+            let library = sandbox.path(&format!("{}-{}", source.len(), field("path").replace('/', "-")));
+            hosting.done(&["install", "--library", library.to_str().unwrap(), address]);
+            let installed = fs::read_to_string(library.join(field("name")).join("SKILL.md")).unwrap();
+            let (_, wanted) = files.iter().find(|(file, _)| file.starts_with(field("path"))).unwrap();
+            assert_eq!(installed, *wanted, "{address}");
+        }
+    }
+}
+
+#[test]
+fn install_by_shared_name_tells_what_was_left_out() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/acme/kit", &["kits/a/review", "kits/b/review", "kits/b/other"]);
+    let installed = hosting.done(&["install", "github:acme/kit", "--skill", "review"]);
+    let warnings = installed["skills"][0]["warnings"].to_string();
+    assert!(warnings.contains("left out: kits/b/review;"), "{warnings}");
+    assert!(lock_file(&sandbox).contains("github:acme/kit#kits/a/review"));
+    let error = hosting.ask(&["install", "github:acme/kit"]).refused_with_hint(6, "ambiguous_name");
+    assert!(error["message"].as_str().unwrap().contains("review in kits/b/review"), "{error:#}");
+    let exact = hosting.done(&["install", "github:acme/kit", "--skill", "kits/b/review", "--as", "second"]);
+    assert_eq!((names(&exact), exact["skills"][0]["warnings"].to_string()), (vec!["second"], "[]".to_owned()));
+    assert!(lock_file(&sandbox).contains("github:acme/kit#kits/b/review"));
+    let both = ["install", "--library", "../both", "github:acme/kit", "--skill", "kits/a/review", "kits/b/review"];
+    hosting.ask(&both).exits(6);
+}
+
 #[test]
 fn malformed_manifest_hides_no_skill() {
     let sandbox = Sandbox::project();

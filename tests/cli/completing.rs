@@ -6,6 +6,8 @@ use std::{
     process::{Command, Output},
 };
 
+#[cfg(unix)]
+use crate::support::pair;
 use crate::support::{Sandbox, snapshot, tree, write_files};
 
 /// Names of folders that a shell must never take apart or run.
@@ -33,13 +35,19 @@ fn values(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
     answer.text().lines().map(str::to_owned).collect()
 }
 
-/// Runs a shell that finds the program. `None` if there is no such shell.
-fn shell(sandbox: &Sandbox, name: &str, args: &[&str]) -> Option<Output> {
+/// Returns the command of a shell that finds the program.
+fn in_path(sandbox: &Sandbox, name: &str) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([program.to_owned()].into_iter().chain(env::split_paths(&path))).unwrap();
     let mut command = Command::new(name);
-    match sandbox.confine(&mut command).env("PATH", path).args(args).output() {
+    sandbox.confine(&mut command).env("PATH", path);
+    command
+}
+
+/// Runs a shell. `None` if there is no such shell.
+fn shell(sandbox: &Sandbox, name: &str, args: &[&str]) -> Option<Output> {
+    match in_path(sandbox, name).args(args).output() {
         Ok(output) => Some(output),
         Err(error) => {
             println!("skipped: there is no {name}: {error}");
@@ -71,6 +79,26 @@ fn each_kind_has_its_values() {
     for words in [&["install", ""][..], &["info", "--"], &["info", "$("], &["rollback", "none", ""], &[""]] {
         assert!(values(&sandbox, words).is_empty(), "{words:?}");
     }
+}
+
+#[test]
+fn grouped_skills_and_revisions_have_values() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--reason", "better"]);
+    let text = b"---\nname: help\ndescription: Helps. Use in tests.\n---\n\nOld help.\n";
+    write_files(&sandbox.user_skill("team/deep/help"), &[("SKILL.md", text, false)]);
+    sandbox.done(&["manage", "patch", "help", "--find", "Old", "--replace", "New", "--reason", "better"]);
+    let before = (snapshot(&sandbox.home()), tree(&sandbox.skillhub_home()));
+    assert_eq!(values(&sandbox, &["show", ""]), ["demo", "help"], "no group folder");
+    assert_eq!(values(&sandbox, &["show", "demo@"]), ["demo@2", "demo@1"]);
+    assert_eq!(values(&sandbox, &["blame", "demo", "@", "1"]), ["demo@1"], "as bash splits it");
+    assert_eq!(values(&sandbox, &["eval", "run", "help@"]), ["help@2", "help@1"]);
+    assert_eq!(values(&sandbox, &["review", "keep", "help@1", "demo@2"]), ["demo@2"]);
+    for words in [["show", "none@"], ["show", "demo@$("], ["show", "demo@3"], ["show", "@"], ["update", "demo@"]] {
+        assert!(values(&sandbox, &words).is_empty(), "{words:?}");
+    }
+    assert_eq!((snapshot(&sandbox.home()), tree(&sandbox.skillhub_home())), before);
 }
 
 /// A denied skill is unknown to the agent, a damaged configuration offers nothing, and neither is an error.
@@ -110,6 +138,28 @@ fn bash_completes_values() {
     assert!(!sandbox.cwd().join("ran").exists());
 }
 
+/// bash divides words at `@` itself, so that only its editor shows what a value replaces.
+#[cfg(unix)]
+#[test]
+fn bash_editor_completes_revisions() {
+    use std::{fs::File, io::Write, process::Stdio};
+
+    let (sandbox, _) = sandbox();
+    let (ours, theirs) = pair();
+    let typed = format!(
+        "source {}\nskillhub() {{ printf 'GOT:%s:\\n' \"$*\"; }}\nskillhub show demo@\t\nskillhub blame de\t\nexit\n",
+        script(&sandbox, "bash")
+    );
+    let mut ours = File::from(ours);
+    ours.write_all(typed.as_bytes()).unwrap();
+    let mut command = in_path(&sandbox, "bash");
+    command.args(["--norc", "--noprofile", "-i"]).stdin(theirs).stderr(Stdio::null());
+    let Ok(output) = command.output() else { return println!("skipped: there is no bash") };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("GOT:show demo@1:"), "{text}");
+    assert!(text.contains("GOT:blame demo:"), "{text}");
+}
+
 #[test]
 fn fish_completes_values() {
     let (sandbox, _) = sandbox();
@@ -125,6 +175,7 @@ fn fish_completes_values() {
     assert!(!skills.iter().any(|value| value.contains("touch")), "{skills:?}");
     let agents = reply("skillhub enable demo --agent claude-c").unwrap();
     assert!(agents.len() == 1 && agents[0].starts_with("claude-code\t"), "{agents:?}");
+    assert!(reply("skillhub show demo@").unwrap().iter().any(|value| value == "demo@1"));
     assert!(reply("skillhub info --js").unwrap().iter().any(|value| value.starts_with("--json")));
     assert!(!sandbox.cwd().join("ran").exists());
 }
@@ -153,6 +204,7 @@ fn zsh_completes_values() {
     let Some(skill) = reply("info ot") else { return };
     assert!(skill.contains("GOT:info other:"), "{skill}");
     assert!(reply("enable demo --agent claude-c").unwrap().contains("GOT:enable demo --agent claude-code:"));
+    assert!(reply("show demo@").unwrap().contains("GOT:show demo@1:"));
     assert!(reply("info --js").unwrap().contains("GOT:info --json:"), "options are still completed");
     assert!(!sandbox.cwd().join("ran").exists());
 }

@@ -18,10 +18,11 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads the words after the program's name. The last word may be empty. bash splits `--name=value` into three
-    /// words; other shells do not.
+    /// Reads the words after the program's name. The last word may be empty. bash splits `--name=value` and `name@value`
+    /// into three words; other shells do not.
     pub fn read(mut root: Command, words: &[String]) -> Self {
         root.build();
+        let words = joined_at(words);
         let (mut at, mut open, mut line) = (&root, None::<&Arg>, Self::default());
         let Some((last, before)) = words.split_last() else { return line };
         for word in before.iter().filter(|word| *word != "=") {
@@ -49,6 +50,19 @@ impl CommandLine {
         };
         Self { argument: arg.map(|arg| arg.get_id().to_string()), start, ..line }
     }
+}
+
+/// Joins the words around a single `@`.
+fn joined_at(words: &[String]) -> Vec<String> {
+    let (mut joined, mut is_open): (Vec<String>, bool) = (Vec::new(), false);
+    for word in words {
+        match joined.last_mut() {
+            Some(last) if is_open || word == "@" => last.push_str(word),
+            _ => joined.push(word.clone()),
+        }
+        is_open = word == "@";
+    }
+    joined
 }
 
 /// Parses a word that begins with a hyphen: the option, `None` if it is unknown, and the value after `=`.
@@ -99,6 +113,9 @@ mod tests {
             ("install x --agent codex cl", "install", Some("agent"), "cl"),
             ("info --js", "info", None, ""),
             ("inf", "", None, "inf"),
+            ("show pdf@3", "show", Some("spec"), "pdf@3"),
+            ("show pdf @", "show", Some("spec"), "pdf@"),
+            ("review keep pdf @ 3 docx @ 1", "review keep", Some("skills"), "docx@1"),
             ("no-such-command pdf ", "", None, ""),
             ("info pdf more ", "info", None, ""),
         ] {

@@ -5,7 +5,7 @@
 use clap::Command;
 use clap_complete::{Shell, generate};
 
-/// Appended for bash. Files are completed where there are no values.
+/// Appended for bash. Files are completed where there are no values. bash replaces the part of a word from the last `@`.
 const BASH: &str = r#"
 _skillhub_with_values() {
     _skillhub "$@"
@@ -13,6 +13,7 @@ _skillhub_with_values() {
     while IFS= read -r value; do
         values+=("$value")
     done < <(command skillhub completions -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    [[ $2 != @* ]] || values=("${values[@]/#*@/@}")
     [[ ${#values[@]} -eq 0 ]] || COMPREPLY=("${values[@]}")
 }
 "#;

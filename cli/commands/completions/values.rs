@@ -1,5 +1,7 @@
 //! [`lines`]: the values that a shell offers for an argument.
 
+use std::{collections::BTreeSet, path::Path};
+
 use agent::decisions::{Channel, Operation};
 use clap::CommandFactory;
 use library::Library;
@@ -28,6 +30,8 @@ enum Kind {
     Skills,
     /// Numbers of the newest revisions of the skill that is named before.
     Revisions,
+    /// Names of installed skills; after `NAME@`, also the numbers of the newest revisions.
+    SkillsAtRevisions,
     /// Ids of waiting proposals.
     Proposals,
     /// Ids of agents.
@@ -39,7 +43,7 @@ enum Kind {
 }
 
 /// Kinds of arguments, by command and id. Other names of skills and proposals are in the table of operations.
-const ARGUMENTS: [(&str, &str, Option<Kind>); 12] = [
+const ARGUMENTS: [(&str, &str, Option<Kind>); 16] = [
     // They begin with a source, such as a registry's owner or a folder.
     ("install", "spec", None),
     ("info", "spec", Some(Kind::Skills)),
@@ -53,6 +57,10 @@ const ARGUMENTS: [(&str, &str, Option<Kind>); 12] = [
     ("record", "revision", Some(Kind::Revisions)),
     ("evolve try", "revision", Some(Kind::Revisions)),
     ("eval compare", "base", Some(Kind::Revisions)),
+    ("show", "spec", Some(Kind::SkillsAtRevisions)),
+    ("blame", "spec", Some(Kind::SkillsAtRevisions)),
+    ("eval run", "skill", Some(Kind::SkillsAtRevisions)),
+    ("review keep", "skills", Some(Kind::SkillsAtRevisions)),
 ];
 
 /// Returns the values for the last word, one in a line. Nothing is written or fetched. Empty if there are none, or if
@@ -80,7 +88,7 @@ fn kind_of(command: &str, argument: &str) -> Option<Kind> {
 
 /// Returns whether every shell takes a value as one word of plain text, whatever surrounds it.
 fn is_plain(value: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let is_part = |c: char| c.is_alphanumeric() || "-_.@".contains(c);
     value.len() <= VALUE_BYTES && value.starts_with(char::is_alphanumeric) && value.chars().all(is_part)
 }
 
@@ -105,42 +113,58 @@ fn values(context: &Context, kind: Kind, line: &CommandLine) -> Result<Vec<Strin
         Kind::Agents => library::agents().iter().map(|agent| agent.id.to_owned()).collect(),
         Kind::McpHosts => mcp::hosts::Host::all().iter().map(|host| host.id.to_owned()).collect(),
         Kind::Sources => context.config.sources.keys().cloned().collect(),
-        Kind::Skills => {
-            let is_seen = context.seen()?;
-            let mut names = Vec::new();
-            for library in libraries(context)? {
-                names.extend(library.folders().map_err(failed)?.into_iter().filter(|name| is_seen(name)));
-            }
-            names.sort();
-            names.dedup();
-            names
-        }
+        Kind::Skills => skills(context)?,
         Kind::Proposals => {
             let is_seen = context.seen()?;
             let waiting = skill_manage::review::list(&libraries(context)?, false, None).map_err(failed)?;
             let waiting = waiting.iter().filter(|entry| entry.skill().is_some_and(|skill| is_seen(skill.as_str())));
             waiting.map(|entry| entry.id().to_string()).collect()
         }
-        Kind::Revisions => {
-            let name = line.given.first().and_then(|name| SkillName::parse(name).ok());
-            let Some(name) = name.filter(|name| context.seen().is_ok_and(|is_seen| is_seen(name.as_str()))) else {
-                return Ok(Vec::new());
-            };
-            let libraries = libraries(context)?;
-            let known = libraries.iter().find(|library| library.head(&name).is_ok_and(|head| head.is_some()));
-            let newest = known.into_iter().flat_map(|library| library.walk(&name).take(REVISIONS));
-            newest.map_while(Result::ok).map(|revision| revision.number.to_string()).collect()
-        }
+        Kind::Revisions => revisions(context, line.given.first().map_or("", String::as_str))?,
+        Kind::SkillsAtRevisions => match line.start.split_once('@') {
+            Some((name, _)) => revisions(context, name)?.into_iter().map(|number| format!("{name}@{number}")).collect(),
+            None => skills(context)?,
+        },
     })
 }
 
-/// Opens the selected library, and the user's behind a project's, without changing anything.
+/// Returns the names of the folders that can be skills, except for group folders.
+fn skills(context: &Context) -> Result<Vec<String>, CliError> {
+    let is_seen = context.seen()?;
+    let libraries = libraries(context)?;
+    let groups: BTreeSet<&Path> = libraries.iter().flat_map(|library| library.path().ancestors()).collect();
+    let mut names = BTreeSet::new();
+    for library in &libraries {
+        let mut folders = library.folders().map_err(failed)?;
+        folders.retain(|name| SkillName::parse(name).is_ok() && is_seen(name));
+        names.extend(folders.into_iter().filter(|name| !groups.contains(library.path().join(name).as_path())));
+    }
+    Ok(names.into_iter().collect())
+}
+
+/// Returns the numbers of the newest revisions of a skill. Empty for a skill that is unknown or hidden.
+fn revisions(context: &Context, skill: &str) -> Result<Vec<String>, CliError> {
+    let is_seen = context.seen()?;
+    let Some(name) = SkillName::parse(skill).ok().filter(|name| is_seen(name.as_str())) else { return Ok(Vec::new()) };
+    let libraries = libraries(context)?;
+    let known = libraries.iter().find(|library| library.head(&name).is_ok_and(|head| head.is_some()));
+    let newest = known.into_iter().flat_map(|library| library.walk(&name).take(REVISIONS));
+    Ok(newest.map_while(Result::ok).map(|revision| revision.number.to_string()).collect())
+}
+
+/// Opens the selected library, the user's behind a project's, and their groups, without changing anything.
 fn libraries(context: &Context) -> Result<Vec<Library>, CliError> {
     let places = context.places(false);
+    let open = |path: &Path, scope| Library::inspect(path, scope, &places.home, &places.storage).map_err(failed);
     let mut libraries = vec![context.library_to_inspect()?];
     for (path, scope) in places.libraries.iter().skip(1) {
-        libraries.push(Library::inspect(path, *scope, &places.home, &places.storage).map_err(failed)?);
+        libraries.push(open(path, *scope)?);
     }
+    let groups = libraries
+        .iter()
+        .flat_map(|library| agent::groups_in(library.path()).into_iter().map(|it| (it, library.scope())));
+    let groups = groups.map(|(group, scope)| open(&group, scope)).collect::<Result<Vec<_>, _>>()?;
+    libraries.extend(groups);
     Ok(libraries)
 }
 
@@ -157,6 +181,7 @@ mod tests {
             assert!(command.get_arguments().any(|arg| arg.get_id() == id), "{path} has no argument {id}");
         }
         assert_eq!(kind_of("uninstall", "name"), Some(Kind::Skills));
+        assert_eq!(kind_of("show", "spec"), Some(Kind::SkillsAtRevisions));
         assert_eq!(kind_of("review show", "id"), Some(Kind::Proposals));
         assert_eq!(kind_of("read", "agent"), Some(Kind::Agents));
         assert_eq!((kind_of("install", "spec"), kind_of("info", "json"), kind_of("none", "agent")), (None, None, None));
@@ -164,7 +189,7 @@ mod tests {
 
     #[test]
     fn special_characters_are_not_plain() {
-        for value in ["pdf-forms", "a_b.c", "数据", "3"] {
+        for value in ["pdf-forms", "a_b.c", "数据", "3", "pdf@3"] {
             assert!(is_plain(value), "{value}");
         }
         for value in

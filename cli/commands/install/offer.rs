@@ -1,10 +1,13 @@
 //! [`list`] and [`ask_further`]: what a source offers, as a list and as a question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use client::{GitSpec, InstallError, InstallRequest, Installed, OfferedSkill, Pick, PickError, ResolveError, Spec};
+use client::{
+    GitSpec, InstallError, InstallRequest, Installed, OfferedSkill, Pick, PickError, ResolveError, SourceListing, Spec,
+    shared_names,
+};
 use serde_json::{Value, json};
-use skill::counted;
+use skill::{counted, shell_word};
 use unicode_width::UnicodeWidthStr;
 
 use super::installer;
@@ -13,6 +16,7 @@ use crate::{
     args::Global,
     context::Context,
     exit::{CliError, Exit},
+    hints,
     print::{FAINT, STRONG, Table, WARN, visible, wrapped},
     reading::read_answer,
 };
@@ -36,14 +40,21 @@ pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliErro
     let sources: Vec<Value> = listings
         .iter()
         .map(|(source, listing)| {
-            let skills: Vec<Value> = listing.skills.iter().map(document).collect();
+            let skills: Vec<Value> = listing.skills.iter().map(|skill| document(listing, skill)).collect();
             json!({"source": source, "skills": skills, "warnings": listing.warnings})
         })
         .collect();
     context.out.answer(&json!({"ok": true, "sources": sources}), |out| {
         for (source, listing) in &listings {
             writeln!(out, "{STRONG}{}{STRONG:#}: {}", visible(source), counted(listing.skills.len(), "skill"))?;
-            lines(&listing.skills, 2).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+            let shared = shared_names(&listing.skills);
+            for (skill, line) in listing.skills.iter().zip(lines(&listing.skills, 2)) {
+                writeln!(out, "  {line}")?;
+                if shared.contains(skill.name.as_str()) {
+                    let command = format!("skillhub install {}", shell_word(&listing.address(skill)));
+                    writeln!(out, "    {}", visible(&hints::for_user(&command)))?;
+                }
+            }
             plugin_lines(&listing.skills).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             for warning in &listing.warnings {
                 out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
@@ -54,24 +65,36 @@ pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliErro
     Ok(Exit::Done)
 }
 
-fn document(skill: &OfferedSkill) -> Value {
+fn document(listing: &SourceListing, skill: &OfferedSkill) -> Value {
+    let install = shell_word(&listing.address(skill));
     let OfferedSkill { name, description, folder, plugin, repository, version } = skill;
-    json!({"version": version, "name": name, "description": description, "path": folder, "plugin": plugin, "repository": repository})
+    json!({
+        "version": version, "name": name, "description": description, "path": folder, "plugin": plugin,
+        "repository": repository, "install": install,
+    })
 }
 
-/// Formats one line per skill: its name and the start of its description. `indent` columns are left free.
+/// Formats one line per skill: its name and the start of its description, with the folder of a skill whose name others
+/// have. `indent` columns are left free.
 fn lines(skills: &[OfferedSkill], indent: usize) -> Vec<String> {
     let longest = skills.iter().map(|skill| visible(&skill.name).width()).max().unwrap_or(0).min(NAME_COLUMNS);
+    let shared = shared_names(skills);
     let line = |skill: &OfferedSkill| {
         let name = visible(&skill.name).to_string();
         let gap = " ".repeat(longest.saturating_sub(name.width()) + 2);
-        let repository = skill.repository.as_ref().map(|place| format!("in {place}: ")).unwrap_or_default();
-        let text = (repository + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = skill.repository.as_ref().or_else(|| own_folder(skill, &shared));
+        let place = place.map(|place| format!("in {place}: ")).unwrap_or_default();
+        let text = (place + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
         let free = COLUMNS.saturating_sub(indent + name.width() + gap.len());
         let text = Table::cut(&visible(&text).to_string(), free);
         format!("{STRONG}{name}{STRONG:#}{gap}{FAINT}{text}{FAINT:#}").trim_end().to_owned()
     };
     skills.iter().map(line).collect()
+}
+
+/// Returns the folder of a skill, if others have its name.
+fn own_folder<'a>(skill: &'a OfferedSkill, shared: &BTreeSet<&str>) -> Option<&'a String> {
+    Some(&skill.folder).filter(|folder| shared.contains(skill.name.as_str()) && !folder.is_empty())
 }
 
 /// Names the plugins that have several skills, which can be chosen together.
@@ -141,23 +164,26 @@ fn ask_skills(context: &Context, skills: &[OfferedSkill]) -> Option<Vec<String>>
 }
 
 /// Parses an answer: numbers, ranges of numbers and names, separated by commas or spaces, or `all`, which leaves out
-/// other repositories. The error is the first part that names no skill.
+/// other repositories. A number means exactly one skill, by its folder if others have its name; a name means the first
+/// skill that has it. The error is the first part that names no skill.
 fn chosen(answer: &str, skills: &[OfferedSkill]) -> Result<Vec<String>, String> {
+    let shared = shared_names(skills);
     let mut names: Vec<String> = Vec::new();
     for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {
-        let found: Vec<&OfferedSkill> = match (word, range(word)) {
-            ("all" | "*", _) => skills.iter().filter(|skill| skill.repository.is_none()).collect(),
+        let exact = |skill| own_folder(skill, &shared).unwrap_or(&skill.name);
+        let found: Vec<&String> = match (word, range(word)) {
+            ("all" | "*", _) => skills.iter().filter(|skill| skill.repository.is_none()).map(|it| &it.name).collect(),
             (_, Some((first, last))) => {
-                skills.get(first.wrapping_sub(1)..last).map(|some| some.iter().collect()).unwrap_or_default()
+                skills.get(first.wrapping_sub(1)..last).into_iter().flatten().map(exact).collect()
             }
-            _ => skills.iter().filter(|skill| skill.name == word).collect(),
+            _ => skills.iter().map(|skill| &skill.name).filter(|name| *name == word).collect(),
         };
         if found.is_empty() {
             return Err(word.to_owned());
         }
-        for skill in found {
-            if !names.contains(&skill.name) {
-                names.push(skill.name.clone());
+        for name in found {
+            if !names.contains(name) {
+                names.push(name.clone());
             }
         }
     }
@@ -198,6 +224,19 @@ mod tests {
         for bad in ["0", "4", "2-9", "3-1", "x", "0-1", "18446744073709551615"] {
             assert_eq!(chosen(bad), Err(bad.to_owned()));
         }
+    }
+
+    #[test]
+    fn numbers_choose_one_of_equal_names() {
+        let mut skills = offered();
+        for (skill, folder) in skills.iter_mut().zip(["skills/a", "kits/a"]) {
+            (skill.name, skill.folder) = ("a".to_owned(), folder.to_owned());
+        }
+        let chosen = |answer: &str| chosen(answer, &skills).map(|names| names.join(" "));
+        for (answer, names) in [("2", "kits/a"), ("1-2", "skills/a kits/a"), ("a", "a"), ("all", "a"), ("3", "c")] {
+            assert_eq!(chosen(answer), Ok(names.to_owned()), "{answer}");
+        }
+        assert!(lines(&skills, 2)[1].contains("in kits/a: "));
     }
 
     #[test]

@@ -53,6 +53,6 @@ pub use search::{Hit, search};
 pub use session::Session;
 pub use settings::{Settings, SettingsError, Tables};
 pub use skill_content::SkillContent;
-pub use skill_locations::{SkillLocations, group_of};
+pub use skill_locations::{SkillLocations, group_of, groups_in};
 pub use tool_policy::{AllowedTool, Declared, ToolPolicy};
 pub use visibility::Visibility;

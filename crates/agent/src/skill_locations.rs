@@ -197,6 +197,15 @@ fn inside(skill: &Path) -> Vec<PathBuf> {
     names.filter(is_wanted).flat_map(find).filter(|found| is_shown(skill, found)).collect()
 }
 
+/// Returns the group folders below a library that contain skills, sorted, at most [`GROUPS`].
+#[must_use]
+pub fn groups_in(library: &Path) -> Vec<PathBuf> {
+    let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
+    let parents = found.iter().filter(|skill| is_shown(library, skill)).filter_map(|skill| skill.parent());
+    let groups: BTreeSet<&Path> = parents.filter(|it| it.starts_with(library) && *it != library).collect();
+    groups.into_iter().take(GROUPS).map(Path::to_owned).collect()
+}
+
 /// Returns the group folder below a library that contains a skill.
 #[must_use]
 pub fn group_of(library: &Path, skill: &SkillName) -> Option<PathBuf> {

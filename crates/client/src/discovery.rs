@@ -22,6 +22,9 @@ const MOST_FOLDERS: usize = 10_000;
 /// Maximum number of names in an error message.
 const MOST_NAMES: usize = 20;
 
+/// Maximum number of folders in a warning.
+const MOST_PLACES: usize = 3;
+
 /// Folders in which sources usually keep their skills, by preference.
 const PLACES: [&str; 3] = ["skills/", ".claude/skills/", ".agents/skills/"];
 
@@ -34,8 +37,8 @@ pub(crate) struct DiscoveredSkill {
     pub name: String,
     /// Description from the frontmatter; empty if it cannot be read.
     description: String,
-    /// Plugin of the source's manifest that has it.
-    plugin: Option<String>,
+    /// Plugins of the source's manifest that have it.
+    plugins: Vec<String>,
     /// True if the folder is inside another skill.
     is_nested: bool,
 }
@@ -56,7 +59,7 @@ pub(crate) struct SourceContents {
     origin: String,
     /// Folder below which the skills were searched; empty for the root of the source.
     top: String,
-    /// Skills by preference, with one of each name.
+    /// Skills by preference. Several may have the same name.
     skills: Vec<DiscoveredSkill>,
     foreign: Vec<ForeignPlugin>,
     /// Parts of the manifest that were ignored, one sentence each.
@@ -71,6 +74,10 @@ pub(crate) struct ChosenSkills {
     pub skills: Vec<DiscoveredSkill>,
     /// Plugins in other repositories, all of whose skills are selected.
     pub foreign: Vec<ForeignPlugin>,
+    /// Folders of skills that were left out, because a selected skill has the same name.
+    left_out: BTreeSet<String>,
+    /// Plugins with more skills that have the name of a selected skill.
+    plugins: BTreeSet<String>,
 }
 
 /// A skill that a source offers, or a plugin of another repository.
@@ -82,7 +89,7 @@ pub struct OfferedSkill {
     pub description: String,
     /// Folder below the root of the source; empty for the root and for a plugin of another repository.
     pub folder: String,
-    /// Plugin of the source's manifest that has it.
+    /// First plugin of the source's manifest that has it.
     pub plugin: Option<String>,
     /// Address of the other repository that has the plugin.
     pub repository: Option<String>,
@@ -93,7 +100,7 @@ pub struct OfferedSkill {
 /// The user's selection among the skills of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pick {
-    /// Names of the selected skills or plugins; empty if none was named.
+    /// Names or folders of the selected skills, names of plugins, `plugin:skill` or `plugin:`; empty if none was named.
     pub skills: Vec<String>,
     /// True to select every skill of the source.
     pub all: bool,
@@ -131,13 +138,29 @@ pub enum PickError {
     Single(String),
 }
 
-/// Joins the first names for a message.
+/// Joins the first names for a message. Skills of one name are distinguished by their folders.
 fn names_of(skills: &[OfferedSkill]) -> String {
-    let mut names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).take(MOST_NAMES).collect();
-    let more = skills.len() - names.len();
-    let rest = format!("{more} more");
-    names.extend((more > 0).then_some(rest.as_str()));
-    names.join(", ")
+    let shared = shared_names(skills);
+    let name = |skill: &OfferedSkill| match shared.contains(skill.name.as_str()) && !skill.folder.is_empty() {
+        true => format!("{} in {}", skill.name, skill.folder),
+        false => skill.name.clone(),
+    };
+    first_of(skills.iter().map(name), MOST_NAMES)
+}
+
+/// Joins the first `most` texts, and counts the others.
+fn first_of(mut texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let mut named: Vec<String> = texts.by_ref().take(most).collect();
+    let more = texts.len();
+    named.extend((more > 0).then(|| format!("{more} more")));
+    named.join(", ")
+}
+
+/// Returns the names that several of the skills have.
+#[must_use]
+pub fn shared_names(skills: &[OfferedSkill]) -> BTreeSet<&str> {
+    let mut seen = BTreeSet::new();
+    skills.iter().map(|skill| skill.name.as_str()).filter(|name| !seen.insert(*name)).collect()
 }
 
 impl Fails for PickError {
@@ -163,7 +186,12 @@ impl DiscoveredSkill {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
         let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
         let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
-        Self { folder, name, description, plugin: None, is_nested: false }
+        Self { folder, name, description, plugins: Vec::new(), is_nested: false }
+    }
+
+    /// Returns whether a plugin has the skill.
+    fn is_in(&self, plugin: &str) -> bool {
+        self.plugins.iter().any(|name| name == plugin)
     }
 
     fn offered(&self, origin: &str) -> OfferedSkill {
@@ -172,10 +200,38 @@ impl DiscoveredSkill {
             name: Some(self.name.clone()).filter(|name| !name.is_empty()).unwrap_or_else(fallback),
             description: self.description.clone(),
             folder: self.folder.clone(),
-            plugin: self.plugin.clone(),
+            plugin: self.plugins.first().cloned(),
             repository: None,
             version: None,
         }
+    }
+}
+
+impl ChosenSkills {
+    /// Adds the skills, but only the first of each name.
+    fn add<'a>(&mut self, skills: impl IntoIterator<Item = &'a DiscoveredSkill>) {
+        let mut names: BTreeSet<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
+        for skill in skills {
+            if names.insert(skill.name.clone()) {
+                self.skills.push(skill.clone());
+            } else {
+                self.left_out.insert(skill.folder.clone());
+            }
+        }
+    }
+
+    /// Returns warnings about skills that were left out.
+    pub fn warnings(&self) -> Vec<String> {
+        let of_plugin =
+            |plugin| format!("{plugin} is also a plugin with more skills; --skill {plugin}: chooses all of them");
+        let mut warnings: Vec<String> = self.plugins.iter().map(of_plugin).collect();
+        if !self.left_out.is_empty() {
+            let folders = first_of(self.left_out.iter().cloned(), MOST_PLACES);
+            warnings.push(format!(
+                "skills of the same names were left out: {folders}; --list shows how to install each of them"
+            ));
+        }
+        warnings
     }
 }
 
@@ -188,8 +244,8 @@ impl ForeignPlugin {
 }
 
 impl SourceContents {
-    /// Sorts the skills found below `top` by preference: a skill at the top, then those in the usual folders. Of two
-    /// with the same name, the first is kept. Skills inside other skills come last.
+    /// Sorts the skills found below `top` by preference: a skill at the top, then those in the usual folders. Skills
+    /// inside other skills come last.
     pub fn new(found: Vec<DiscoveredSkill>, top: &str, origin: &str) -> Self {
         let mut contents = Self {
             origin: origin.to_owned(),
@@ -209,8 +265,6 @@ impl SourceContents {
             let place = PLACES.iter().position(|place| is_in(below, place)).unwrap_or(PLACES.len());
             (skill.is_nested, !below.is_empty(), place, below.matches('/').count(), below.to_owned())
         });
-        let mut names = BTreeSet::new();
-        contents.skills.retain(|skill| names.insert(skill.name.clone()));
         contents
     }
 
@@ -225,7 +279,7 @@ impl SourceContents {
             plugins.partition(|plugin| matches!(plugin.source, PluginSource::Foreign(_)));
         for skill in &mut self.skills {
             let folder = relative(&self.top, &skill.folder);
-            skill.plugin = here.iter().find(|plugin| plugin.has(folder)).map(|plugin| plugin.name.clone());
+            skill.plugins = here.iter().filter(|plugin| plugin.has(folder)).map(|plugin| plugin.name.clone()).collect();
         }
         for plugin in foreign {
             if let PluginSource::Foreign(git) = plugin.source {
@@ -245,7 +299,8 @@ impl SourceContents {
     ///
     /// A `SKILL.md` at the top is the skill, unless others are selected by name. Otherwise, if the usual folders or the
     /// plugins of the manifest contain skills, only those count. Skills nested in another skill, and plugins in other
-    /// repositories, are selected by name only.
+    /// repositories, are selected by name only. Of several with the same name, the first by preference is selected,
+    /// unless another is selected by its folder.
     pub fn choose(&self, pick: &Pick) -> Result<ChosenSkills, PickError> {
         let origin = self.origin.clone();
         if self.skills.is_empty() && self.foreign.is_empty() {
@@ -254,6 +309,8 @@ impl SourceContents {
         if !pick.skills.is_empty() {
             let mut chosen = ChosenSkills::default();
             pick.skills.iter().try_for_each(|wanted| self.choose_named(wanted, &mut chosen))?;
+            let selected: BTreeSet<&str> = chosen.skills.iter().map(|skill| skill.folder.as_str()).collect();
+            chosen.left_out.retain(|folder| !selected.contains(folder.as_str()));
             return Ok(chosen);
         }
         let top = self.skills.first().filter(|first| first.folder == self.top);
@@ -261,37 +318,61 @@ impl SourceContents {
             return Ok(ChosenSkills { skills: vec![top.clone()], ..ChosenSkills::default() });
         }
         let is_usual = |skill: &&DiscoveredSkill| {
-            skill.plugin.is_some() || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
+            !skill.plugins.is_empty()
+                || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
         };
         let mut skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(|skill| !skill.is_nested).collect();
         if skills.iter().any(&is_usual) {
             skills.retain(&is_usual);
         }
-        if skills.is_empty() || (skills.len() > 1 && !pick.all) {
+        let mut chosen = ChosenSkills::default();
+        chosen.add(skills.iter().copied());
+        if chosen.skills.is_empty() || (chosen.skills.len() > 1 && !pick.all) {
             let skills = skills.iter().map(|skill| skill.offered(&self.origin));
             let skills = skills.chain(self.foreign.iter().map(ForeignPlugin::offered)).collect();
             return Err(PickError::Several { origin, skills });
         }
-        Ok(ChosenSkills { skills: skills.into_iter().cloned().collect(), ..ChosenSkills::default() })
+        Ok(chosen)
     }
 
-    /// Adds the skill with a name or a folder of that name, or else all skills of the plugin with that name.
+    /// Adds the skill in a folder, or else the first of a name, or else all skills of the plugin with that name, or else
+    /// the skill in a folder that is called so. `plugin:skill` means one skill of a plugin, and `plugin:` all of them.
     fn choose_named(&self, wanted: &str, chosen: &mut ChosenSkills) -> Result<(), PickError> {
-        let is_named = |skill: &&DiscoveredSkill| {
-            skill.name == wanted || skill.folder == wanted || skill.folder.rsplit('/').next() == Some(wanted)
-        };
-        if let Some(skill) = self.skills.iter().find(is_named) {
+        let in_folder = self.skills.iter().filter(|skill| skill.folder.rsplit('/').next() == Some(wanted));
+        let mut named: Vec<&DiscoveredSkill> = self.skills.iter().filter(|skill| skill.name == wanted).collect();
+        named.sort_by_key(|skill| skill.folder != wanted);
+        let at_path = self.skills.iter().find(|skill| wanted.contains('/') && skill.folder == wanted);
+        let is_found = if let Some(skill) = at_path {
             chosen.skills.push(skill.clone());
-            return Ok(());
-        }
-        let before = chosen.skills.len() + chosen.foreign.len();
-        chosen.skills.extend(self.skills.iter().filter(|skill| skill.plugin.as_deref() == Some(wanted)).cloned());
-        chosen.foreign.extend(self.foreign.iter().filter(|plugin| plugin.name == wanted).cloned());
-        if chosen.skills.len() + chosen.foreign.len() == before {
+            true
+        } else if !named.is_empty() {
+            chosen.add(named);
+            let more = |skill: &DiscoveredSkill| skill.is_in(wanted) && skill.name != wanted;
+            chosen.plugins.extend(self.skills.iter().any(more).then(|| wanted.to_owned()));
+            true
+        } else if let Some((plugin, skill)) = wanted.split_once(':') {
+            self.choose_of_plugin(plugin, Some(skill).filter(|skill| !skill.is_empty()), chosen)
+        } else {
+            let in_folder = in_folder.min_by_key(|skill| skill.folder != wanted);
+            self.choose_of_plugin(wanted, None, chosen) || in_folder.map(|skill| chosen.add([skill])).is_some()
+        };
+        if !is_found {
             let (origin, wanted) = (self.origin.clone(), wanted.to_owned());
             return Err(PickError::Missing { origin, wanted, skills: self.offered() });
         }
         Ok(())
+    }
+
+    /// Adds the skill of a plugin, or all of them. Returns whether there is such a plugin.
+    fn choose_of_plugin(&self, plugin: &str, skill: Option<&str>, chosen: &mut ChosenSkills) -> bool {
+        let is_meant = |found: &&DiscoveredSkill| found.is_in(plugin) && skill.is_none_or(|name| found.name == name);
+        let skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(is_meant).collect();
+        let is_foreign = |found: &&ForeignPlugin| found.name == plugin && skill.is_none();
+        let foreign: Vec<&ForeignPlugin> = self.foreign.iter().filter(is_foreign).collect();
+        let is_found = !skills.is_empty() || !foreign.is_empty();
+        chosen.add(skills);
+        chosen.foreign.extend(foreign.into_iter().cloned());
+        is_found
     }
 }
 
@@ -404,8 +485,26 @@ mod tests {
     }
 
     #[test]
-    fn repeated_name_counts_once() {
-        assert_eq!(folders(contents(&[".claude/skills/a", "skills/a"]).choose(&Pick::default())), ["skills/a"]);
+    fn skill_of_repeated_name_is_chosen_by_folder() {
+        let contents = contents(&[".claude/skills/a", "skills/a", "a", "skills/b"]);
+        assert_eq!(contents.offered().len(), 4);
+        let all = contents.choose(&ALL).unwrap();
+        assert!(all.warnings()[0].contains(": .claude/skills/a;"), "{:?}", all.warnings());
+        assert_eq!(folders(Ok(all)), ["skills/a", "skills/b"]);
+        assert_eq!(folders(contents.choose(&named("a"))), ["a"], "the folder of that path");
+        let exact = contents.choose(&named(".claude/skills/a")).unwrap();
+        assert!(exact.warnings().is_empty());
+        assert_eq!(folders(Ok(exact)), [".claude/skills/a"]);
+        let both = Pick { skills: vec!["b".to_owned(), "skills/b".to_owned()], all: false };
+        assert!(contents.choose(&both).unwrap().warnings().is_empty());
+        let Err(error) = contents.choose(&Pick::default()) else { panic!() };
+        assert!(error.to_string().ends_with("3 skills: a in skills/a, b, a in .claude/skills/a"), "{error}");
+    }
+
+    #[test]
+    fn copy_outside_of_the_plugin_hides_no_skill() {
+        let contents = contents(&["docs/a", "kits/one/skills/a"]).with_manifest(Some(MANIFEST), None);
+        assert_eq!(folders(contents.choose(&Pick::default())), ["kits/one/skills/a"]);
     }
 
     #[test]
@@ -431,6 +530,32 @@ mod tests {
         assert_eq!((far.skills.len(), far.foreign[0].git.to_string()), (0, "github:x/y".to_owned()));
         let offered: Vec<String> = contents.offered().into_iter().map(|skill| skill.name).collect();
         assert_eq!(offered, ["c", "a", "b", "far"]);
+    }
+
+    #[test]
+    fn plugin_is_distinguished_from_skill() {
+        let contents = contents(&["kits/one/skills/kit", "kits/one/skills/b", "docs/own", "x/far"]);
+        let contents = contents.with_manifest(Some(MANIFEST), None);
+        let skill = contents.choose(&named("kit")).unwrap();
+        assert!(skill.warnings()[0].contains("--skill kit:"), "{:?}", skill.warnings());
+        assert_eq!(folders(Ok(skill)), ["kits/one/skills/kit"]);
+        let plugin = contents.choose(&named("kit:")).unwrap();
+        assert!(plugin.warnings().is_empty());
+        assert_eq!(folders(Ok(plugin)), ["kits/one/skills/b", "kits/one/skills/kit"]);
+        assert_eq!(folders(contents.choose(&named("kit:b"))), ["kits/one/skills/b"]);
+        assert_eq!(contents.choose(&named("far:")).unwrap().foreign.len(), 1);
+        let overlapping = br#"{"plugins": [{"name": "all", "source": "./"}, {"name": "a", "source": "./skills/a"}]}"#;
+        let contents = SourceContents::new(
+            ["skills/a", "skills/b"].map(|folder| DiscoveredSkill::new(folder.to_owned(), b"")).into(),
+            "",
+            "src",
+        );
+        let contents = contents.with_manifest(Some(overlapping), None);
+        assert_eq!(folders(contents.choose(&named("all"))), ["skills/a", "skills/b"]);
+        assert_eq!(folders(contents.choose(&named("a:"))), ["skills/a"], "in two plugins");
+        for wanted in ["kit:none", "none:", ":", "far:b"] {
+            assert!(matches!(contents.choose(&named(wanted)), Err(PickError::Missing { .. })), "{wanted}");
+        }
     }
 
     #[test]

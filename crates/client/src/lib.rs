@@ -140,7 +140,7 @@ pub use config::{
     AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SearchConfig, SigningConfig,
     SkillsConfig, SourceConfig, SourceKind, add_source, public_and_custom, remove_source, set_public_search,
 };
-pub use discovery::{OfferedSkill, Pick, PickError};
+pub use discovery::{OfferedSkill, Pick, PickError, shared_names};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use git::ProgramError;
 pub use git_source::GitError;

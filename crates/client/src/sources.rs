@@ -281,7 +281,7 @@ impl Sources<'_> {
             match found {
                 Ok(found) => {
                     list.has_manifest |= found.has_manifest;
-                    list.offers.extend(found.skills.iter().map(|skill| Offer::of(&spec, skill)));
+                    list.offers.extend(found.skills.iter().map(|skill| Offer::of(&found, skill)));
                     list.warnings.extend(found.warnings);
                 }
                 Err(InstallError::Pick(PickError::None { .. })) if is_pattern => {}

@@ -14,16 +14,18 @@ use crate::discovery::{self, Pick, SourceContents};
 
 /// An open folder with its resolved path.
 pub(super) struct OpenFolder {
+    /// Path as the user wrote it.
+    pub written: String,
     path: PathBuf,
     dir: Dir,
 }
 
 impl OpenFolder {
-    fn open(path: &Path) -> Result<Self, InstallError> {
+    fn open(written: &str, path: &Path) -> Result<Self, InstallError> {
         let open = |source| InstallError::Open { path: path.to_owned(), source };
         let path = library::resolve(path).map_err(open)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(open)?;
-        Ok(Self { path, dir })
+        Ok(Self { written: written.to_owned(), path, dir })
     }
 
     fn origin(&self) -> String {
@@ -47,16 +49,16 @@ impl Source<'_> {
     /// after the last `#` is the name or the path of a skill.
     pub(super) fn open_spec(&self, text: &str) -> Result<(OpenFolder, Pick), InstallError> {
         let whole = self.path(text);
-        if let (false, Some((folder, skill))) = (is_folder(&whole), text.rsplit_once('#')) {
-            let folder = self.path(folder);
+        if let (false, Some((written, skill))) = (is_folder(&whole), text.rsplit_once('#')) {
+            let folder = self.path(written);
             let below = folder.join(skill);
             let is_below = Path::new(skill).components().all(|part| matches!(part, Component::Normal(_)));
             if is_below && is_folder(&below) {
-                return Ok((OpenFolder::open(&below)?, self.request.pick.clone()));
+                return Ok((OpenFolder::open(&format!("{written}/{skill}"), &below)?, self.request.pick.clone()));
             }
-            return Ok((OpenFolder::open(&folder)?, Pick { skills: vec![skill.to_owned()], all: false }));
+            return Ok((OpenFolder::open(written, &folder)?, Pick { skills: vec![skill.to_owned()], all: false }));
         }
-        Ok((OpenFolder::open(&whole)?, self.request.pick.clone()))
+        Ok((OpenFolder::open(text, &whole)?, self.request.pick.clone()))
     }
 
     pub(super) fn of_folder_spec(&self, text: &str) -> Result<Vec<Candidate>, InstallError> {
@@ -65,12 +67,13 @@ impl Source<'_> {
     }
 
     pub(super) fn of_folder(&self, path: &Path, pick: &Pick) -> Result<Vec<Candidate>, InstallError> {
-        self.of_open_folder(&OpenFolder::open(path)?, pick)
+        self.of_open_folder(&OpenFolder::open(&path.display().to_string(), path)?, pick)
     }
 
     fn of_open_folder(&self, top: &OpenFolder, pick: &Pick) -> Result<Vec<Candidate>, InstallError> {
         let contents = top.contents()?;
         let chosen = contents.choose(pick)?;
+        let left_out = chosen.warnings();
         let mut candidates = Vec::new();
         for skill in chosen.skills {
             let place = if skill.folder.is_empty() { top.path.clone() } else { top.path.join(&skill.folder) };
@@ -84,7 +87,7 @@ impl Source<'_> {
             candidates.push(self.candidate(&skill, &fallback, bundle, Local { requested, local: true }, of)?);
         }
         candidates.extend(self.of_foreign(&chosen.foreign)?);
-        Ok(with_warnings(candidates, contents.warnings))
+        Ok(with_warnings(candidates, contents.warnings.into_iter().chain(left_out)))
     }
 }
 
@@ -94,7 +97,10 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 }
 
 /// Adds the warnings about a source to its first skill.
-pub(super) fn with_warnings(mut candidates: Vec<Candidate>, warnings: Vec<String>) -> Vec<Candidate> {
+pub(super) fn with_warnings(
+    mut candidates: Vec<Candidate>,
+    warnings: impl IntoIterator<Item = String>,
+) -> Vec<Candidate> {
     if let Some(first) = candidates.first_mut() {
         first.warnings.extend(warnings);
     }

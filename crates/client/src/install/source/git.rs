@@ -30,9 +30,10 @@ impl Source<'_> {
     fn of_repository(&self, git: &GitSpec, repository: &Repository) -> Result<Vec<Candidate>, InstallError> {
         let (git, contents, pick) = self.contents_of(git, repository)?;
         let chosen = contents.choose(&pick)?;
+        let left_out = chosen.warnings();
         let mut candidates = self.candidates_of(&git, repository, chosen.skills)?;
         candidates.extend(self.of_foreign(&chosen.foreign)?);
-        Ok(with_warnings(candidates, contents.warnings))
+        Ok(with_warnings(candidates, contents.warnings.into_iter().chain(left_out)))
     }
 
     /// Returns the spec with its reference and path, the skills of the source, and the selection. A path that the
@@ -59,10 +60,10 @@ impl Source<'_> {
         Ok((git, contents, pick))
     }
 
-    /// Finds the skills of a repository.
-    pub(super) fn git_contents(&self, git: &GitSpec) -> Result<SourceContents, InstallError> {
+    /// Finds the skills of a repository. Also returns the spec with its reference and path.
+    pub(super) fn git_contents(&self, git: &GitSpec) -> Result<(GitSpec, SourceContents), InstallError> {
         let repository = self.repository(git, None)?;
-        self.contents_of(git, &repository).map(|(_, contents, _)| contents)
+        self.contents_of(git, &repository).map(|(git, contents, _)| (git, contents))
     }
 
     /// Reads all skills of plugins in other repositories. A manifest there is not followed.
@@ -73,7 +74,8 @@ impl Source<'_> {
             let top = git.path.as_ref().map(ToString::to_string).unwrap_or_default();
             let contents = SourceContents::new(repository.skills(git.path.as_ref())?, &top, &git.to_string());
             let chosen = contents.choose(&Pick { all: true, ..Pick::default() })?;
-            candidates.extend(self.candidates_of(git, &repository, chosen.skills)?);
+            let left_out = chosen.warnings();
+            candidates.extend(with_warnings(self.candidates_of(git, &repository, chosen.skills)?, left_out));
         }
         Ok(candidates)
     }
