@@ -192,7 +192,10 @@ fn install_by_shared_name_tells_what_was_left_out() {
     let exact = hosting.done(&["install", "github:acme/kit", "--skill", "kits/b/review", "--as", "second"]);
     assert_eq!((names(&exact), exact["skills"][0]["warnings"].to_string()), (vec!["second"], "[]".to_owned()));
     assert!(lock_file(&sandbox).contains("github:acme/kit#kits/b/review"));
-    let both = ["install", "--library", "../both", "github:acme/kit", "--skill", "kits/a/review", "kits/b/review"];
+    let texts =
+        ["one", "two"].map(|what| skill_md("review", &format!("Does {what}. Use in tests."), "Read the input."));
+    hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
+    let both = ["install", "--library", "../both", "github:acme/two", "--skill", "a/review", "b/review"];
     hosting.ask(&both).exits(6);
 }
 

@@ -141,8 +141,8 @@ const CONNECTED: &[&str] = &[
     "ws()",
 ];
 
-/// Modules whose sessions are not HTTP clients.
-const OTHER_SESSIONS: &[&str] = &["sqlalchemy", "sqlmodel", "boto3", "botocore", "aioboto3"];
+/// Modules whose sessions are not HTTP clients, or ends of their names, as of `aioboto3`.
+const OTHER_SESSIONS: &[&str] = &["sqlalchemy", "sqlmodel", "boto3", "botocore"];
 
 /// Returns whether a qualified name is a part of a request that a server receives.
 pub(super) fn is_request(name: &str) -> bool {
@@ -259,7 +259,7 @@ pub(super) fn sink(name: &str) -> Option<Sink> {
 
 fn sends(before: &str, last: &str) -> bool {
     let root = before.split(['.', '(']).next().unwrap_or("").to_ascii_lowercase();
-    let is_session = || before.contains("Session()") && !OTHER_SESSIONS.contains(&root.as_str());
+    let is_session = || before.contains("Session()") && !OTHER_SESSIONS.iter().any(|end| root.ends_with(end));
     let is_client = || CLIENTS.contains(&root.as_str()) || before.contains("ClientSession") || is_session();
     let is_connected = || CONNECTED.iter().any(|part| before.contains(part));
     match last {
@@ -447,6 +447,7 @@ mod tests {
             "session.cookies.get",
             "request.headers.get",
             "boto3.Session().get",
+            "aioboto3.Session().get",
             "config.get",
             "os.environ.get",
         ];
