@@ -57,6 +57,16 @@ const WRITERS: &[&str] =
 const LEFT_OUT: &[&str] =
     &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune", "-i", "-e", "--rsh"];
 
+/// Returns whether a program decodes its input.
+fn decodes(program: &str, args: &[Value]) -> bool {
+    let has = |flags: &[&str]| args.iter().any(|arg| arg.text.as_deref().is_some_and(|text| flags.contains(&text)));
+    match program {
+        "base64" | "base32" | "basenc" => has(&["-d", "-D", "--decode"]),
+        "xxd" => has(&["-r"]),
+        _ => false,
+    }
+}
+
 impl Analysis<'_> {
     /// Handles a command line that a script passes to the system, as one string or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
@@ -149,9 +159,7 @@ impl Analysis<'_> {
                 self.write_file(&path, &value);
             }
         }
-        let decodes = matches!(program, "base64" | "base32" | "basenc")
-            && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("-d" | "-D" | "--decode")));
-        if decodes || program == "xxd" && args.iter().any(|arg| arg.text.as_deref() == Some("-r")) {
+        if decodes(program, args) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
         match self.returned(&function) {

@@ -28,6 +28,16 @@ fn given(last: &str, args: &[Value]) -> Value {
     if is_all { given.or(&Value::of(Kind::Project, PACKED)) } else { given }
 }
 
+/// Returns the end of the name of an archive that `shutil.make_archive` makes in a format.
+fn archive_end(format: &str) -> &str {
+    match format {
+        "gztar" => "tar.gz",
+        "bztar" => "tar.bz2",
+        "xztar" => "tar.xz",
+        other => other,
+    }
+}
+
 impl Analysis<'_> {
     /// Records the data that a call writes to a file, or adds to its receiver.
     pub(super) fn store(&mut self, called: &Called<'_>, call: &Call, is_archive: bool) {
@@ -76,14 +86,8 @@ impl Analysis<'_> {
             "print" | "log" | "info" => args.iter().for_each(|arg| self.note_picture(call.line, arg)),
             "make_archive" => {
                 let [to, kind] = [0, 1].map(|at| args.get(at).and_then(|arg| arg.text.clone()).unwrap_or_default());
-                let end = match kind.as_str() {
-                    "gztar" => "tar.gz",
-                    "bztar" => "tar.bz2",
-                    "xztar" => "tar.xz",
-                    other => other,
-                };
                 given.read();
-                self.write_file(&format!("{to}.{end}"), &given);
+                self.write_file(&format!("{to}.{}", archive_end(&kind)), &given);
             }
             "urlretrieve" | "download_file" => {
                 if let Some(path) = args.get(1).and_then(|path| path.text.clone()) {
