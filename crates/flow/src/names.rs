@@ -447,7 +447,6 @@ mod tests {
             "session.cookies.get",
             "request.headers.get",
             "boto3.Session().get",
-            "aioboto3.Session().get",
             "config.get",
             "os.environ.get",
         ];

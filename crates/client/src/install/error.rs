@@ -391,7 +391,7 @@ impl Fails for InstallError {
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists")
-                .hint("install one of them, and then the other under another name: skillhub install SPEC --as NAME"),
+                .hint("install one of them, and then the other under another name, with --as"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found").hint(
                 "name a skill to install, `skillhub install OWNER/NAME`; find skills with `skillhub search WORD`",
             ),
