@@ -197,7 +197,7 @@ fn inside(skill: &Path) -> Vec<PathBuf> {
     names.filter(is_wanted).flat_map(find).filter(|found| is_shown(skill, found)).collect()
 }
 
-/// Returns the group folders below a library that contain skills, sorted, at most [`GROUPS`].
+/// Returns the group folders below a library that contain skills, sorted, at most 1000.
 #[must_use]
 pub fn groups_in(library: &Path) -> Vec<PathBuf> {
     let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
