@@ -5,7 +5,7 @@
 use clap::Command;
 use clap_complete::{Shell, generate};
 
-/// Appended for bash. Files are completed where there are no values. bash replaces the part of a word from the last `@`.
+/// Addition for bash, which completes file names where skillhub has no values. bash treats `@` as the start of a word.
 const BASH: &str = r#"
 _skillhub_with_values() {
     _skillhub "$@"

@@ -170,7 +170,7 @@ fn doubtful_prose_asks_one_question() {
     assert!(prose.remedy.starts_with("nothing to do if this is about what a program or file does"), "{prose:?}");
 }
 
-/// The words of a weak match have their meaning, and without the named ones it is no longer found.
+/// A weak match gives the meaning of its words, and removing the named ones ends it.
 #[test]
 fn words_to_leave_out_end_the_report() {
     for (text, rule) in [

@@ -28,7 +28,7 @@ const PHRASE_CHARS: usize = 60;
 pub(super) struct Quote {
     /// The words in quotation marks, each with its meaning, for a message.
     pub words: String,
-    /// The words in quotation marks without which the passage would not be found; empty if there are too many.
+    /// The words in quotation marks whose removal would end the finding; empty if there are too many.
     pub without: String,
     /// Byte offsets of the first and the last one.
     pub from: usize,
@@ -37,7 +37,7 @@ pub(super) struct Quote {
 
 impl Quote {
     /// Quotes the phrases of a passage by which a sense is met. `at` is the place of a passage without such phrases.
-    /// `clears` says whether the passage is no longer found without a concept.
+    /// `clears` returns whether taking a concept out of the passage would end the finding.
     pub fn of(sense: &Sense, terms: &[Term], at: usize, source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> Self {
         let without = without(sense, terms, source, clears);
         let terms = sense.terms_of(terms);
@@ -91,8 +91,7 @@ fn with_meanings(terms: &[&Term], source: &Source<'_>) -> Vec<(String, Vec<&'sta
     phrases
 }
 
-/// Returns the phrases of the concept that takes the fewest to leave out, among those without which the passage is no
-/// longer found.
+/// Returns the phrases of one concept whose removal would end the finding: of several, the one with the fewest phrases.
 fn without(sense: &Sense, terms: &[Term], source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> String {
     let phrases = |concept: Concept| {
         let of_concept = terms.iter().filter(|term| term.concept == concept);
