@@ -27,7 +27,8 @@ const TOUCH: &str = "insert into archives (digest, sha256, size, state) values (
 /// which the next publish of the same content uses.
 const NOT_YET_DURABLE: &str = "set local synchronous_commit = off";
 
-/// Stores the archive of a release, unless it is stored already.
+/// Stores the archive of a release, unless it is stored already. The transaction of the release has to record it with
+/// [`mark_stored`].
 ///
 /// # Errors
 /// [`ApiError`] with 503 when a store cannot be reached, or for an archive of the same content with other bytes.
@@ -44,21 +45,15 @@ pub fn store(database: &Database, objects: &Objects, release: &ClearedRelease<'_
         let path = || format!("{}/{}", shard::BUNDLES, entry.digest.hex());
         return if known == sha256 { Ok(()) } else { Err(ApiError::of(&AppendError::Damaged { path: path() })) };
     }
-    objects.put(&entry.digest, &Bytes::copy_from_slice(release.archive()))?;
-    let stored = "update archives set state = 'stored', touched_at = now() where digest = $1 and state = 'pending'";
-    database
-        .transaction::<_, DatabaseError>(async |write| {
-            write.batch_execute(NOT_YET_DURABLE).await?;
-            run(write, stored, &[&digest]).await?;
-            Ok(())
-        })
-        .map_err(ApiError::from)
+    Ok(objects.put(&entry.digest, &Bytes::copy_from_slice(release.archive()))?)
 }
 
-/// Returns whether an archive is stored, and keeps it from being removed until the end of the transaction.
-pub(crate) async fn is_stored(write: &Transaction<'_>, digest: &Digest) -> Result<bool, tokio_postgres::Error> {
-    let sql = "select 1 from archives where digest = $1 and state = 'stored' for share";
-    Ok(row(write, sql, &[&digest.to_string()]).await?.is_some())
+/// Records that an archive is stored, and keeps it from being removed until the end of the transaction. Returns false if
+/// its removal has begun since [`store`].
+pub(crate) async fn mark_stored(write: &Transaction<'_>, digest: &Digest) -> Result<bool, tokio_postgres::Error> {
+    let sql =
+        "update archives set state = 'stored', touched_at = now() where digest = $1 and state in ('pending', 'stored')";
+    Ok(run(write, sql, &[&digest.to_string()]).await? > 0)
 }
 
 /// Locks the content of a release: until the end of the transaction, no release with it is published or decided about.

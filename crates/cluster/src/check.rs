@@ -21,7 +21,7 @@ use web::ApiError;
 use crate::{
     database::{Abort, Database, DatabaseError, rows},
     engines::{Engines, EnginesError},
-    imported::{record_archive, unrecorded, write_owner, write_skill},
+    imported::{record_archives, unrecorded, write_owner, write_skill},
     projection::{commits::CommitsError, log},
     releases::{LockedSkill, blob_id},
 };
@@ -280,9 +280,7 @@ fn adopt_skill(engines: &Engines, index: &Index, name: &QualifiedName, entries: 
     }
     let owner = index.file(&shard::owner_file(&name.owner))?;
     let adopted = engines.database.transaction::<_, ApiError>(async |write| {
-        for entry in &archives {
-            record_archive(write, entry).await?;
-        }
+        record_archives(write, &archives).await?;
         if let Some(file) = &owner {
             write_owner(write, &name.owner, file).await?;
         }

@@ -25,19 +25,17 @@ pub async fn write_skill(write: &Transaction<'_>, name: &QualifiedName, entries:
     if blob_id(&skill.file())? == blob_id(file.as_bytes())? {
         return Ok(0);
     }
-    let mut new = 0;
+    let mut new = Vec::new();
     for entry in entries {
         match skill.find(&entry.version) {
-            None => {
-                skill.append(write, entry).await?;
-                new += 1;
-            }
+            None => new.push(entry),
             Some(known) if known != entry => drop(skill.replace(write, entry).await?),
             Some(_) => {}
         }
     }
+    skill.append(write, &new).await?;
     skill.show(write).await?;
-    Ok(new)
+    Ok(new.len() as u64)
 }
 
 /// Writes the file of an owner.
@@ -53,15 +51,18 @@ pub async fn write_owner(write: &Transaction<'_>, owner: &Owner, file: &IndexFil
     Ok(())
 }
 
-/// Records that the archive of a release is stored.
+/// Records that the archives of releases are stored.
 ///
 /// # Errors
 /// [`DatabaseError`]
-pub async fn record_archive(write: &Transaction<'_>, entry: &Entry) -> Result<(), DatabaseError> {
-    let sql = "insert into archives (digest, sha256, size, state) values ($1, $2, $3, 'stored')
+pub async fn record_archives(write: &Transaction<'_>, entries: &[&Entry]) -> Result<(), DatabaseError> {
+    let sql = "insert into archives (digest, sha256, size, state)
+        select *, 'stored' from unnest($1::text[], $2::text[], $3::bigint[])
         on conflict (digest) do update set sha256 = excluded.sha256, size = excluded.size, state = 'stored'";
-    let (digest, sha256) = (entry.digest.to_string(), entry.archive.to_string());
-    run(write, sql, &[&digest, &sha256, &i64::try_from(entry.size).unwrap_or(i64::MAX)]).await?;
+    let digests: Vec<_> = entries.iter().map(|entry| entry.digest.to_string()).collect();
+    let hashes: Vec<_> = entries.iter().map(|entry| entry.archive.to_string()).collect();
+    let sizes: Vec<_> = entries.iter().map(|entry| i64::try_from(entry.size).unwrap_or(i64::MAX)).collect();
+    run(write, sql, &[&digests, &hashes, &sizes]).await?;
     Ok(())
 }
 

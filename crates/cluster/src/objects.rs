@@ -1,10 +1,12 @@
 //! [`Objects`]: the archives of releases, in an S3-compatible bucket or in a folder.
 
+mod folder;
 mod http;
 
 use std::{
     hash::{BuildHasher, RandomState},
-    path::Path,
+    io,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -18,7 +20,10 @@ use object_store::{
 use server::store::{Bytes, StoreError, Unavailable};
 use skill::{Digest, Limits};
 use thiserror::Error;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use self::http::UreqConnector;
 use crate::background::Background;
@@ -102,6 +107,8 @@ enum AttemptError {
     TooLarge(u64),
     #[error("its content is not that of the release")]
     Damaged,
+    #[error("it cannot be brought to the disk: {0}")]
+    Sync(#[from] io::Error),
 }
 
 impl AttemptError {
@@ -116,6 +123,8 @@ impl AttemptError {
 #[derive(Debug)]
 pub struct Objects {
     store: Box<dyn ObjectStore>,
+    /// The folder of the archives, if they are in one.
+    folder: Option<PathBuf>,
     prefix: String,
     background: Arc<Background>,
     limits: ObjectLimits,
@@ -141,14 +150,14 @@ impl Objects {
         if location.len() > LOCATION_BYTES {
             return Err(OpenObjectsError::Location);
         }
-        let (store, prefix): (Box<dyn ObjectStore>, _) = match location.strip_prefix("s3://") {
-            Some(rest) => {
-                let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-                (Box::new(open_bucket(bucket, settings, builder)?), prefix.trim_matches('/').to_owned())
-            }
-            None => (Box::new(open_folder(location)?), String::new()),
+        let (limits, jitter) = (settings.limits.clone(), RandomState::new());
+        let Some(bucket) = location.strip_prefix("s3://") else {
+            let (store, folder) = (Box::new(open_folder(location)?), Some(PathBuf::from(location)));
+            return Ok(Self { store, folder, prefix: String::new(), background, limits, jitter });
         };
-        Ok(Self { store, prefix, background, limits: settings.limits.clone(), jitter: RandomState::new() })
+        let (bucket, prefix) = bucket.split_once('/').unwrap_or((bucket, ""));
+        let store = Box::new(open_bucket(bucket, settings, builder)?);
+        Ok(Self { store, folder: None, prefix: prefix.trim_matches('/').to_owned(), background, limits, jitter })
     }
 
     /// Stores an archive. When this returns, the archive is durable.
@@ -156,9 +165,29 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn put(&self, digest: &Digest, bytes: &Bytes) -> Result<(), StoreError> {
-        self.attempts("store", digest, async || {
-            self.store.put(&self.path(digest)?, PutPayload::from(bytes.clone())).await?;
-            Ok(())
+        self.put_all(&[(*digest, bytes.clone())])
+    }
+
+    /// Stores archives. When this returns, all are durable; after an error, any of them may be stored.
+    ///
+    /// # Errors
+    /// As for [`Objects::put`].
+    pub fn put_all(&self, archives: &[(Digest, Bytes)]) -> Result<(), StoreError> {
+        let Some((last, _)) = archives.last() else { return Ok(()) };
+        let mut paths = Vec::new();
+        for (digest, bytes) in archives {
+            paths.push(self.attempts("store", digest, async || {
+                let path = self.path(digest)?;
+                self.store.put(&path, PutPayload::from(bytes.clone())).await?;
+                Ok(path.to_string())
+            })?);
+        }
+        // A bucket has stored durably what it has acknowledged.
+        let Some(folder) = &self.folder else { return Ok(()) };
+        self.attempts("store", last, async || {
+            let (folder, paths) = (folder.clone(), paths.clone());
+            let synced = spawn_blocking(move || folder::sync_all(&folder, &paths)).await;
+            Ok(synced.map_err(io::Error::other).flatten()?)
         })
     }
 
@@ -287,8 +316,9 @@ fn open_folder(location: &str) -> Result<LocalFileSystem, OpenObjectsError> {
     if !Path::new(location).is_absolute() {
         return Err(OpenObjectsError::Location);
     }
-    let folder = LocalFileSystem::new_with_prefix(location).map_err(|error| unusable(location, &error))?;
-    Ok(folder.with_fsync(true))
+    // Without its own syncs: one before and one after the file gets its name, where one after is enough, since no row
+    // says that an archive is stored before `put` has returned.
+    LocalFileSystem::new_with_prefix(location).map_err(|error| unusable(location, &error))
 }
 
 fn unusable(location: &str, error: &object_store::Error) -> OpenObjectsError {

@@ -20,7 +20,7 @@ use super::{At, MoveError, Moved, lines::Lines, tables};
 use crate::{
     database::{DatabaseError, row},
     engines::Engines,
-    imported::{record_archive, unrecorded, write_owner, write_skill},
+    imported::{record_archives, unrecorded, write_owner, write_skill},
     projection::log,
 };
 
@@ -131,29 +131,16 @@ impl Source<'_> {
         let skills =
             names.iter().map(|name| Ok((name, index.releases(name)?))).collect::<Result<Vec<_>, MoveError>>()?;
         let archives = unrecorded(&self.engines.database, skills.iter().flat_map(|(_, entries)| entries))?;
-        for entry in &archives {
-            self.move_archive(index, entry)?;
-        }
+        let read = archives.iter().map(|entry| Ok((entry.digest, archive_of(index, entry)?)));
+        self.engines.objects.put_all(&read.collect::<Result<Vec<_>, MoveError>>()?)?;
         self.engines.database.transaction::<_, ApiError>(async |write| {
-            for entry in &archives {
-                record_archive(write, entry).await?;
-            }
+            record_archives(write, &archives).await?;
             for (name, entries) in &skills {
                 write_skill(write, name, entries).await?;
             }
             Ok(())
         })?;
         Ok(())
-    }
-
-    fn move_archive(&self, index: &Index, entry: &Entry) -> Result<(), MoveError> {
-        let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
-        let ArchiveLocation::Tree(path) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
-        let bytes = Bytes::from(index.file(&path)?.ok_or_else(missing)?.bytes);
-        if Digest::of_bytes(&bytes) != entry.archive {
-            return Err(missing());
-        }
-        Ok(self.engines.objects.put(&entry.digest, &bytes)?)
     }
 
     /// Records the history as one event, and gives it to the git repository that follows the index.
@@ -168,6 +155,14 @@ impl Source<'_> {
         log::record_import(&self.engines.database, &self.head)?;
         Ok(())
     }
+}
+
+/// Reads the archive of a release from the tree of an index.
+fn archive_of(index: &Index, entry: &Entry) -> Result<Bytes, MoveError> {
+    let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
+    let ArchiveLocation::Tree(path) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
+    let bytes = Bytes::from(index.file(&path)?.ok_or_else(missing)?.bytes);
+    if Digest::of_bytes(&bytes) == entry.archive { Ok(bytes) } else { Err(missing()) }
 }
 
 /// Parses the owner in the path of an owner's file.

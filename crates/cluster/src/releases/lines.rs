@@ -1,5 +1,7 @@
 //! [`LockedSkill`]: the lines of a skill, under the lock of its row.
 
+use std::time::SystemTime;
+
 use deadpool_postgres::{GenericClient, Transaction};
 use git2::{ObjectType, Oid};
 use registry_index::{Entry, LineError, newest};
@@ -99,19 +101,23 @@ impl LockedSkill {
         self.lines.iter().filter_map(|line| line.entry.as_ref()).find(|entry| entry.version == *version)
     }
 
-    /// Adds a line at the end.
-    pub async fn append(&mut self, write: &Transaction<'_>, entry: &Entry) -> Result<Edit, Error> {
+    /// Adds lines at the end.
+    pub async fn append(&mut self, write: &Transaction<'_>, entries: &[&Entry]) -> Result<Vec<Edit>, Error> {
         let insert =
             "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
-                      values ($1, $2, $3, $4, $5, $6, $7, $8)";
-        let key = Version { build: semver::BuildMetadata::EMPTY, ..entry.version.clone() };
-        let line = entry.to_line();
-        let (position, at) = (number(self.lines.len()), stored_time(entry.published_at));
-        let (version, key, digest) = (entry.version.to_string(), key.to_string(), entry.digest.to_string());
-        let is_withdrawn = entry.withdrawn.is_some();
-        run(write, insert, &[&self.id, &position, &version, &key, &digest, &at, &line, &is_withdrawn]).await?;
-        self.lines.push(Line { text: line.clone(), entry: Some(entry.clone()) });
-        Ok(Edit::Append { path: self.path.clone(), line })
+             select $1, * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::bool[])";
+        let unbuilt = |version: &Version| Version { build: semver::BuildMetadata::EMPTY, ..version.clone() };
+        let column = |text: fn(&Entry) -> String| -> Vec<String> { entries.iter().map(|entry| text(entry)).collect() };
+        let positions: Vec<i32> = (self.lines.len()..).take(entries.len()).map(number).collect();
+        let versions = column(|entry| entry.version.to_string());
+        let keys: Vec<String> = entries.iter().map(|entry| unbuilt(&entry.version).to_string()).collect();
+        let (digests, lines) = (column(|entry| entry.digest.to_string()), column(Entry::to_line));
+        let times: Vec<SystemTime> = entries.iter().map(|entry| stored_time(entry.published_at)).collect();
+        let withdrawn: Vec<bool> = entries.iter().map(|entry| entry.withdrawn.is_some()).collect();
+        run(write, insert, &[&self.id, &positions, &versions, &keys, &digests, &times, &lines, &withdrawn]).await?;
+        let added = entries.iter().zip(&lines);
+        self.lines.extend(added.map(|(entry, line)| Line { text: line.clone(), entry: Some((*entry).clone()) }));
+        Ok(lines.into_iter().map(|line| Edit::Append { path: self.path.clone(), line }).collect())
     }
 
     /// Replaces the line of a release; `None` if the skill has no such release.

@@ -135,7 +135,7 @@ async fn attempted(
     };
     let (state, has_members) = namespace(write, owner, Some(account)).await?;
     may(state)?;
-    if !archives::is_stored(write, &entry.digest).await? {
+    if !archives::mark_stored(write, &entry.digest).await? {
         return Ok(Attempt::NeedsArchive);
     }
     let skill = LockedSkill::lock(write, &entry.name).await?;
@@ -152,7 +152,7 @@ async fn attempted(
         None => LockedSkill::create(write, &entry.name, release.path()).await?,
     };
     let Some(mut skill) = created else { return Ok(Attempt::Again) };
-    let mut edits = vec![skill.append(write, entry).await?];
+    let mut edits = skill.append(write, &[entry]).await?;
     if let Some(text) = owner_file {
         edits.push(write_owner(write, owner, text).await?);
     }
