@@ -20,7 +20,10 @@ use process::{BoundedCommand, ExitReason, Membership, child};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{http::untrusted, transport::Transport};
+use crate::{
+    http::{redirect_target, untrusted},
+    transport::Transport,
+};
 
 /// Timeout for one git command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -86,6 +89,14 @@ pub enum ProgramError {
     /// A signal asked this process to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+    /// The server redirects. The new address may contain credentials, which git would send, or belong to another host.
+    #[error("{url} redirects to {to}, which git does not follow")]
+    Redirect {
+        /// URL that git accessed.
+        url: String,
+        /// URL of the repository that the server names, without credentials.
+        to: String,
+    },
     /// git exited with an error.
     #[error("{message}")]
     Failed {
@@ -105,6 +116,8 @@ impl Fails for ProgramError {
             Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("clone the repository yourself and name the folder of the clone"),
             Self::Interrupted(error) => error.failure(),
+            Self::Redirect { to, .. } => Failure::new(FailureKind::Unreachable, "git_failed")
+                .hint(format!("if you trust the new address, use it instead: {to}")),
             Self::Failed { message } if message.contains("certificate") => untrusted(),
             Self::Failed { .. } => Failure::new(FailureKind::Unreachable, "git_failed"),
             Self::Io(_) => Failure::io(),
@@ -129,6 +142,7 @@ pub(crate) fn program(folder: &Path) -> Command {
         "fetch.recurseSubmodules=false",
         "gc.auto=0",
         "maintenance.auto=false",
+        "http.followRedirects=false",
     ];
     set(&mut command, settings);
     // A user's own `protocol.<name>.allow` has precedence over `protocol.allow`.
@@ -181,7 +195,10 @@ pub(crate) fn run(
         ExitReason::Exited if done.exit == Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
         ExitReason::Exited => {
             let message = last_words(&String::from_utf8_lossy(&[done.stdout, done.stderr].concat()));
-            Err(ProgramError::Failed { message })
+            match redirect_of(url, &message) {
+                Some(to) => Err(ProgramError::Redirect { url: url.to_owned(), to }),
+                None => Err(ProgramError::Failed { message }),
+            }
         }
     }
 }
@@ -199,6 +216,14 @@ pub(crate) fn bytes_in(folder: &Path) -> u64 {
             .sum()
     }
     Dir::open_ambient_dir(folder, ambient_authority()).map_or(0, |dir| below(&dir))
+}
+
+/// Returns the repository to which the server redirects, if git failed for that reason.
+fn redirect_of(url: &str, message: &str) -> Option<String> {
+    let is_redirect = message.contains("The requested URL returned error: 3");
+    let refs = "/info/refs?service=git-upload-pack";
+    let to = is_redirect.then(|| redirect_target(&format!("{}{refs}", url.trim_end_matches('/')))).flatten()?;
+    to.strip_suffix(refs).map(str::to_owned)
 }
 
 /// Returns whether a push failed because of a concurrent push.

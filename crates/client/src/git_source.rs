@@ -95,12 +95,12 @@ impl Fails for GitError {
         match self {
             Self::Program(error) => error.failure(),
             Self::Fetch { message, .. } if message.contains("certificate") => crate::http::untrusted(),
-            Self::Fetch { reference, .. } if reference == "HEAD" => {
-                Failure::new(FailureKind::Unreachable, "git_failed")
-                    .hint("check the URL, and make sure that git can fetch it without a password prompt")
+            Self::Fetch { url, message, .. } if is_missing_reference(message) => {
+                Failure::new(FailureKind::NotFound, "not_found")
+                    .hint(format!("name a branch, a tag or a full commit id; git ls-remote {url} lists them"))
             }
             Self::Fetch { .. } => Failure::new(FailureKind::Unreachable, "git_failed")
-                .hint("check the URL and the part after the @, which must be a branch, a tag or a full commit id"),
+                .hint("check the URL, and make sure that git can fetch it without a password prompt"),
             Self::NoReference { .. } => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("copy the link again from the page of the folder, on a branch or tag that still exists"),
             Self::Read(_) => Failure::io(),
@@ -115,10 +115,20 @@ impl Fails for GitError {
 }
 
 impl Repository {
-    /// Fetches one commit: `commit` if given, otherwise the tip of the spec's reference.
+    /// Fetches one commit: `commit` if given, otherwise the tip of the spec's reference. A redirect within the host is
+    /// followed, as of a repository that was renamed.
     pub fn fetch(spec: &GitSpec, commit: Option<&str>, cache: &Cache) -> Result<Self, GitError> {
+        match Self::fetch_from(spec.url(), spec, commit, cache) {
+            Err(GitError::Program(ProgramError::Redirect { url, to })) if is_same_origin(&url, &to) => {
+                Self::fetch_from(to, spec, commit, cache)
+            }
+            fetched => fetched,
+        }
+    }
+
+    fn fetch_from(url: String, spec: &GitSpec, commit: Option<&str>, cache: &Cache) -> Result<Self, GitError> {
         let folder = cache.temporary()?;
-        let remote = RemoteRepository::create(spec, folder.path())?;
+        let remote = RemoteRepository::create(url, folder.path())?;
         let separated = match (&spec.link, commit) {
             (Some(link), None) => Some(remote.separate(&link.tail)?),
             _ => None,
@@ -206,7 +216,7 @@ impl Repository {
             if entry.kind() == Some(ObjectType::Tree) && name != ".git" && SKIPPED.contains(&name) {
                 return TreeWalkResult::Skip;
             }
-            match list(below, entry) {
+            match list(folder, below, entry) {
                 Ok(None) => TreeWalkResult::Ok,
                 Ok(Some(_)) if listed.len() >= limits.files_per_skill => {
                     let files = listed.len() + 1;
@@ -268,8 +278,8 @@ struct RemoteRepository<'a> {
 
 impl<'a> RemoteRepository<'a> {
     /// Creates the local repository.
-    fn create(spec: &GitSpec, folder: &'a Path) -> Result<Self, GitError> {
-        let mut remote = Self { folder, url: spec.url(), transport: spec.transport() };
+    fn create(url: String, folder: &'a Path) -> Result<Self, GitError> {
+        let mut remote = Self { folder, transport: transport_of(&url), url };
         let mut create = git::program(folder);
         create.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(folder);
         remote.run(create, "HEAD")?;
@@ -323,6 +333,17 @@ impl<'a> RemoteRepository<'a> {
     }
 }
 
+/// Returns whether git failed because the repository does not have the reference.
+fn is_missing_reference(message: &str) -> bool {
+    message.contains("couldn't find remote ref") || message.contains("not our ref")
+}
+
+/// Returns whether two URLs have the same scheme and host.
+fn is_same_origin(a: &str, b: &str) -> bool {
+    let origin = |url: &str| url.split('/').take(3).map(str::to_owned).collect::<Vec<_>>();
+    origin(a) == origin(b)
+}
+
 /// Decrements the remaining budget. Returns false when it is used up.
 fn count_down(left: &mut usize) -> bool {
     *left = left.saturating_sub(1);
@@ -337,22 +358,23 @@ fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitErr
     }
 }
 
-/// Checks an entry of a tree and returns its path, blob and executable bit; `None` for folders and for files left by
-/// operating systems.
-fn list(below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, Oid, bool)>, GitError> {
-    let name = entry.name().map_err(|_| GitError::NameEncoding(below.to_owned()))?;
+/// Checks an entry of the tree of a folder and returns its path in the folder, blob and executable bit; `None` for
+/// folders and for files left by operating systems.
+fn list(folder: &str, below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, Oid, bool)>, GitError> {
+    let name = entry.name().map_err(|_| GitError::NameEncoding(join(folder, below)))?;
     let path = format!("{below}{name}");
+    let in_repository = || join(folder, &path);
     match entry.filemode_raw() {
         // The name of a folder is checked as part of its files' paths.
         0o040_000 => Ok(None),
-        0o120_000 => Err(GitError::Link(path)),
-        0o160_000 => Err(GitError::Submodule(path)),
+        0o120_000 => Err(GitError::Link(in_repository())),
+        0o160_000 => Err(GitError::Submodule(in_repository())),
         // Early versions of git wrote the mode 664.
         0o100_644 | 0o100_664 | 0o100_755 if is_left_behind(name) => Ok(None),
         mode @ (0o100_644 | 0o100_664 | 0o100_755) => {
             Ok(Some((SkillPath::parse(&path)?, entry.id(), mode & 0o100 != 0)))
         }
-        mode => Err(GitError::Mode { path, mode }),
+        mode => Err(GitError::Mode { path: in_repository(), mode }),
     }
 }
 

@@ -17,7 +17,10 @@ use ureq::{
     tls::TlsConfig,
 };
 
-use crate::transport::{self, Transport, TrustError};
+use crate::{
+    spec::without_user,
+    transport::{self, Transport, TrustError},
+};
 
 /// Timeouts for a whole request and for establishing its connection.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -266,10 +269,19 @@ fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, 
 /// Returns the target of a redirect, if it may be followed.
 fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
     let to = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let refused = || HttpError::Redirect { url: url.to_owned(), to: to.to_owned() };
-    let next = joined(url, to).ok_or_else(refused)?;
+    let next = joined(url, to);
+    let shown = without_user(next.as_deref().unwrap_or(to));
+    let refused = || HttpError::Redirect { url: url.to_owned(), to: shown.clone() };
+    let next = next.ok_or_else(refused)?;
     let is_same = scheme(&next) == scheme(url) && !authority(&next).contains('@');
     if is_same { Ok(next) } else { Err(refused()) }
+}
+
+/// Returns the URL to which a server redirects, with the credentials removed. `None` if it does not redirect to a URL.
+pub(crate) fn redirect_target(url: &str) -> Option<String> {
+    let answer = agent(url).ok()?.get(url).call().ok()?;
+    let to = answer.headers().get(LOCATION)?.to_str().ok()?;
+    joined(url, to).map(|to| without_user(&to).replacen("…@", "", 1))
 }
 
 /// Resolves a reference against a URL; `None` if it is neither a path nor a URL.

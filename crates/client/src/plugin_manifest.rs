@@ -104,10 +104,11 @@ impl PluginManifest {
             manifest.warnings.push(format!("only the first {MOST_PLUGINS} plugins of {MANIFEST} were read"));
         }
         for plugin in document.plugins.into_iter().take(MOST_PLUGINS) {
-            let name = plugin.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+            let name = plugin.get("name").and_then(Value::as_str).map(|name| format!("the plugin {name:?}"));
+            let name = name.unwrap_or_else(|| "a plugin without a name".to_owned());
             match Plugin::read(plugin, &root) {
                 Ok(plugin) => manifest.plugins.push(plugin),
-                Err(why) => manifest.warnings.push(format!("the plugin {name:?} of {MANIFEST} was ignored: {why}")),
+                Err(why) => manifest.warnings.push(format!("{name} of {MANIFEST} was ignored: {why}")),
             }
         }
         manifest
@@ -241,7 +242,7 @@ mod tests {
                 "plugins|plugins/x,plugins/skills/y",
                 "plugins/c|plugins/c/skills",
                 "plugins|",
-                "github:o/r#@v1",
+                "github:o/r@v1",
                 "https://h.example/o/r.git",
                 "github:o/r#p/q@abc",
             ]

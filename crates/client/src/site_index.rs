@@ -112,10 +112,11 @@ impl SiteIndex {
             index.warnings.push(format!("only the first {MOST_SKILLS} skills of {place} were read"));
         }
         for skill in all.into_iter().take(MOST_SKILLS) {
-            let name = skill.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+            let name = skill.get("name").or(skill.get("slug")).and_then(Value::as_str);
+            let name = name.map_or_else(|| "a skill without a name".to_owned(), |name| format!("the skill {name:?}"));
             match read(skill) {
                 Ok(skill) => index.skills.push(skill),
-                Err(why) => index.warnings.push(format!("the skill {name:?} of {place} was ignored: {why}")),
+                Err(why) => index.warnings.push(format!("{name} of {place} was ignored: {why}")),
             }
         }
         index

@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr};
 use library::System;
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName};
+use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, shell_word};
 use thiserror::Error;
 
 pub use address::BrowserLink;
@@ -111,6 +111,22 @@ pub enum SpecError {
     /// The text contains more than one slash, or ends with `@`.
     #[error("{0:?} does not have the form owner/name")]
     Form(String),
+    /// The text has the form `owner/repo@skill`, in which other installers name a skill of a repository.
+    #[error("{skill:?} is neither a version nor a range of versions")]
+    SkillAfterAt {
+        /// Repository on GitHub.
+        repository: String,
+        /// Text after the `@`.
+        skill: SkillName,
+    },
+    /// The part after the `#` names a plugin, not a folder.
+    #[error("{text:?} names a plugin, not a folder")]
+    Plugin {
+        /// Address before the `#`.
+        address: String,
+        /// Text after the `#`.
+        text: String,
+    },
     /// The text after the `@` is not a version or range.
     #[error(transparent)]
     Wanted(#[from] ReleaseSelectorError),
@@ -129,6 +145,12 @@ impl Fails for SpecError {
             Self::Page(_) => usage.hint(
                 "copy the link of the repository or folder, as in https://github.com/owner/repo/tree/main/skills/pdf",
             ),
+            Self::SkillAfterAt { repository, skill } => usage.hint(format!(
+                "to install that skill of a repository of github.com: skillhub install github:{repository}#{skill}"
+            )),
+            Self::Plugin { address, text } => {
+                usage.hint(format!("skillhub install {} --skill {}", shell_word(address), shell_word(text)))
+            }
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
             Self::Credentials(_) => usage.hint("remove them from the URL; git's credential helper supplies them"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
@@ -142,7 +164,7 @@ impl Fails for SpecError {
 
 /// Returns the hint that installs from a repository of GitHub.
 pub(crate) fn repository_hint(repository: &str) -> String {
-    format!("if it is a repository of github.com, install it in a terminal: skillhub install github:{repository}")
+    format!("if it is a repository of github.com: skillhub install github:{repository}")
 }
 
 impl VersionRequest {
@@ -268,7 +290,12 @@ fn of_registry(text: &str) -> Result<Spec, SpecError> {
     if text.ends_with('@') {
         return Err(SpecError::Form(text.to_owned()));
     }
-    let request: VersionRequest = request.parse()?;
+    let request: VersionRequest = match (request.parse::<VersionRequest>(), SkillName::parse_standard(request)) {
+        (Err(_), Ok(skill)) if is_github_name(name) => {
+            return Err(SpecError::SkillAfterAt { repository: name.to_owned(), skill });
+        }
+        (request, _) => request?,
+    };
     if !name.contains('/') {
         return Ok(Spec::Bare { name: SkillName::parse_standard(name)?, request });
     }
@@ -300,7 +327,8 @@ fn authority(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-fn without_user(url: &str) -> String {
+/// Returns the URL with `…` in place of a user name and a password.
+pub(crate) fn without_user(url: &str) -> String {
     match (url.split_once("://"), authority(url).rsplit_once('@')) {
         (Some((scheme, rest)), Some((user, _))) => {
             format!("{scheme}://…{}", rest.get(user.len()..).unwrap_or_default())

@@ -36,6 +36,9 @@ impl FromStr for GitSpec {
         let (left, right) = text.split_once('#').unwrap_or((text, ""));
         let (left, before) = cut_reference_of_url(left);
         let (path, after) = cut_reference_of_path(right);
+        if path.contains(':') {
+            return Err(SpecError::Plugin { address: left.to_owned(), text: path.to_owned() });
+        }
         let reference = after.or(before).map(str::to_owned);
         let (written, folder) = of_short_form(left)?;
         if !folder.is_empty() && !path.is_empty() {
@@ -159,6 +162,10 @@ impl fmt::Display for GitSpec {
             (None, None) => Ok(()),
             (Some(path), None) => write!(f, "#{path}"),
             (Some(path), Some(reference)) => write!(f, "#{path}@{reference}"),
+            // After any other URL, an `@` before a slash would belong to a user name.
+            (None, Some(reference)) if self.written.starts_with("github:") || self.written.ends_with(".git") => {
+                write!(f, "@{reference}")
+            }
             (None, Some(reference)) => write!(f, "#@{reference}"),
         }
     }
