@@ -179,7 +179,11 @@ impl From<WaiveError> for CliError {
 
 impl From<ArchiveError> for CliError {
     fn from(error: ArchiveError) -> Self {
-        Self::new("invalid_archive", Exit::Invalid, error.to_string()).hint("pack the skill again: skillhub pack DIR")
+        let hint = match error.is_suspicious() {
+            true => "do not use it; report it to its publisher",
+            false => "pack the skill again: skillhub pack DIR",
+        };
+        Self::new("invalid_archive", Exit::Invalid, error.to_string()).hint(hint)
     }
 }
 

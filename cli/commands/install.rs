@@ -19,6 +19,7 @@ use skill::{
     shell_word,
 };
 
+use self::offer::Further;
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint},
     args::Global,
@@ -52,7 +53,8 @@ Installs into .agents/skills of the git repository, or into ~/.agents/skills out
 and links the skills for the agents in use. skillhub.lock records the exact releases.")]
 pub struct InstallArgs {
     /// Skills to install: owner/name or owner/name@version, name, folder or folder#skill, .skill file or URL, git URL,
-    /// github:owner/repo, gitlab:group/repo or a browser's link to a folder; omit to install what skillhub.lock lists
+    /// github:owner/repo, gitlab:group/repo, a browser's link to a folder, a site with a well-known index or
+    /// clawhub:owner/slug; omit to install what skillhub.lock lists
     spec: Vec<String>,
     /// Link for these agents only (ids: `skillhub list --agents`) [default: agents in use]
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
@@ -109,14 +111,17 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         alias: args.alias.as_deref().map(|name| alias(args, name)).transpose()?,
     };
     if args.list {
-        return offer::list(context, &request);
+        return offer::list(context, global, &request);
     }
     let install = |request: &InstallRequest| {
         with_progress(context, "installing", &args.accept, |waiting| context.install(request, waiting))
     };
     let mut installed = install(&request)?;
-    while let Some(next) = offer::ask_further(context, global, &request, &installed) {
-        request = next;
+    while let Some(further) = offer::ask_further(context, global, &request, &installed) {
+        match further {
+            Further::Retry(next) => request = *next,
+            Further::Nothing => return answer(context, Vec::new(), "Nothing was installed", &[]),
+        }
         installed = install(&request)?;
     }
     let warnings = warnings(context, &installed);
@@ -320,7 +325,11 @@ fn change_text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     }
     if !skill.touched.is_empty() {
         let touched: Vec<&str> = skill.touched.iter().map(skill::SkillPath::as_str).collect();
-        writeln!(out, "  changed on both sides: {}", visible(&touched.join(", ")))?;
+        let how = match skill.status {
+            InstallStatus::Merged => "has the changes of both sides",
+            _ => "changed on both sides",
+        };
+        writeln!(out, "  {how}: {}", visible(&touched.join(", ")))?;
     }
     for conflict in &skill.conflicts {
         writeln!(out, "  {WARN}conflict{WARN:#}: {}", visible(&conflict.to_string()))?;

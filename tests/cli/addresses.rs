@@ -70,6 +70,8 @@ fn unknown_names_lead_to_repository_or_folder() {
     for name in ["acme/kit", "ACME/Kit"] {
         let error = hosting.ask(&["install", name]).refused_with_hint(7, "not_found");
         assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install github:{name}")), "{error}");
+        let listed = hosting.ask(&["install", name, "--list"]).refused_with_hint(7, "not_found");
+        assert_eq!(listed["hint"], error["hint"]);
         hosting.done(&["install", &format!("github:{name}")]);
     }
     write_skill(&sandbox, "skills/mine");
@@ -88,7 +90,11 @@ fn terminal_asks_for_repository_and_skills() {
     hosting.add_skills("github.com/Acme/Kit", &["skills/csv", "skills/pdf", "skills/xml"]);
     let skills = sandbox.cwd().join(".agents/skills");
     hosting.typing("n\n", &["install", "Acme/Kit"]).exits(7);
-    hosting.typing("y\n\n", &["install", "Acme/Kit"]).exits(6);
+    let listed = hosting.typing("y\n", &["install", "acme/kit", "--list"]);
+    assert!(listed.exit == 9 && listed.stderr.contains("install from github.com/acme/kit?"), "{listed}");
+    assert!(hosting.typing("y\n", &["install", "Acme/Kit", "--list"]).exits(0).text().contains("csv"));
+    let none = hosting.typing("y\n\n", &["install", "Acme/Kit"]).exits(0);
+    assert!(none.text().contains("Nothing was installed"), "{none}");
     assert!(!skills.join("csv").exists() && !skills.join("pdf").exists());
     hosting.typing("y\n9\n2,xml\n", &["install", "Acme/Kit"]).exits(0);
     assert!(!skills.join("csv").exists() && skills.join("pdf").exists() && skills.join("xml").exists());
@@ -146,6 +152,83 @@ fn manifest_lists_plugins_of_repository() {
     assert_eq!(names(&hosting.done(&["install", folder.to_str().unwrap(), "--list"])), ["three", "one", "two", "far"]);
 }
 
+#[test]
+fn skills_outside_usual_folders_are_named() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/acme/kit", &["skills/csv", "skills/pdf", "docs/xml"]);
+    let more = "1 more outside the usual folders: xml (--skill xml)";
+    assert_eq!(names(&hosting.done(&["install", "github:acme/kit", "--list"])).len(), 3);
+    let error = hosting.ask(&["install", "github:acme/kit"]).refused_with_hint(6, "ambiguous_name");
+    assert!(error["message"].as_str().unwrap().ends_with(more), "{error:#}");
+    let all = hosting.done(&["install", "github:acme/kit", "--all"]);
+    assert_eq!((names(&all), all["skills"][0]["warnings"][0].as_str()), (vec!["csv", "pdf"], Some(more)));
+    hosting.done(&["install", "github:acme/kit", "--skill", "xml"]);
+}
+
+/// A title is no reason to refuse a source, and what cannot be installed does not prevent the rest.
+#[test]
+fn odd_skill_does_not_stop_all() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    let text = |name: &str| skill_md(name, "Does it. Use in tests.", "Read the input.");
+    let (plain, titled, bad) = (text("plain"), text("Customer.io Automation"), text("../up"));
+    let files = [
+        ("skills/plain/SKILL.md", plain.as_str()),
+        ("skills/customer-io/SKILL.md", &titled),
+        ("skills/up/SKILL.md", &bad),
+    ];
+    let folder = hosting.add("github.com/acme/kit", &files).display().to_string();
+    for source in ["github:acme/kit", &folder] {
+        let library = sandbox.path(&format!("library-{}", source.len())).display().to_string();
+        let answer = hosting.ask(&["install", source, "--all", "--library", &library]);
+        let skills = answer.exits(3).json()["skills"].take();
+        let state = |name: &str| {
+            let skills = skills.as_array().unwrap();
+            skills.iter().find(|skill| skill["name"] == name).unwrap_or_else(|| panic!("{skills:#?}"))["status"].clone()
+        };
+        assert_eq!((state("plain"), state("customer-io")), ("installed".into(), "installed".into()));
+        assert_eq!(state("skills/up"), "failed");
+        hosting.ask(&["install", source, "--skill", "skills/up"]).refused_with_hint(3, "invalid_name");
+    }
+}
+
+#[test]
+fn near_addresses_get_exact_hints() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/acme/kit", &["skills/csv", "skills/pdf"]);
+    for (address, exit, code, hint) in [
+        ("acme/kit@csv", 2, "invalid_spec", "skillhub install github:acme/kit#csv"),
+        ("github:acme/kit#rel:", 2, "invalid_spec", "skillhub install github:acme/kit --skill rel:"),
+        ("github:acme/kit#skills/csv@none", 7, "not_found", "git ls-remote https://github.com/acme/kit.git"),
+        ("github:acme/kit@none", 7, "not_found", "git ls-remote https://github.com/acme/kit.git"),
+    ] {
+        let error = hosting.ask(&["install", address]).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().contains(hint), "{error:#}");
+    }
+}
+
+/// A folder of the project is found by every clone.
+#[test]
+fn folder_of_project_is_locked_relatively() {
+    let sandbox = Sandbox::project();
+    write_skill(&sandbox, "own/pdf");
+    sandbox.done(&["install", "./own/pdf"]);
+    let lock = lock_file(&sandbox);
+    assert!(lock.contains("source = \"./own/pdf\"") && lock.contains("requested = \"./own/pdf\""), "{lock}");
+    assert_eq!(sandbox.done(&["install", "./own/pdf"])["skills"][0]["status"], "unchanged");
+    let clone = sandbox.path("clone");
+    fs::create_dir_all(clone.join(".git")).unwrap();
+    let text = fs::read(sandbox.cwd().join("own/pdf/SKILL.md")).unwrap();
+    write_files(&clone, &[("own/pdf/SKILL.md", &text, false), ("skillhub.lock", lock.as_bytes(), false)]);
+    fs::remove_dir_all(sandbox.skillhub_home().join("cache")).unwrap();
+    fs::remove_dir_all(sandbox.cwd().join("own")).unwrap();
+    sandbox.done(&["-C", clone.to_str().unwrap(), "install", "--frozen"]);
+    assert_eq!(fs::read(clone.join(".agents/skills/pdf/SKILL.md")).unwrap(), text);
+    assert_eq!(fs::read_to_string(clone.join("skillhub.lock")).unwrap(), lock);
+}
+
 /// Two different skills named `review`, and a copy of `tidy`.
 #[test]
 fn skills_of_one_name_are_listed_and_installed_exactly() {
@@ -196,7 +279,8 @@ fn install_by_shared_name_tells_what_was_left_out() {
         ["one", "two"].map(|what| skill_md("review", &format!("Does {what}. Use in tests."), "Read the input."));
     hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
     let both = ["install", "--library", "../both", "github:acme/two", "--skill", "a/review", "b/review"];
-    hosting.ask(&both).exits(6);
+    let message = hosting.ask(&both).exits(6).json()["skills"].to_string();
+    assert!(message.contains("github:acme/two#a/review and github:acme/two#b/review would both"), "{message}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::{
     accepting::AcceptArgs,
     args::Global,
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     hints,
     print::{FAINT, STRONG, Table, WARN, visible, wrapped},
     reading::read_answer,
@@ -28,14 +28,23 @@ const COLUMNS: usize = 80;
 const NAME_COLUMNS: usize = 28;
 
 /// Prints the skills of the sources, and installs nothing.
-pub fn list(context: &Context, request: &InstallRequest) -> Result<Exit, CliError> {
+pub fn list(context: &Context, global: &Global, request: &InstallRequest) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut listings = Vec::new();
     for spec in &request.specs {
-        let listing = installer(context, &mut library, "fetching", &AcceptArgs::default(), |installer| {
-            Ok(installer.offered(spec, request)?)
-        })?;
-        listings.push((spec.to_string(), listing));
+        let mut offered = |spec: &Spec| {
+            installer(context, &mut library, "fetching", &AcceptArgs::default(), |installer| {
+                Ok(installer.offered(spec, request))
+            })
+        };
+        let mut listing = offered(spec)?;
+        if let (Spec::Qualified { name, .. }, Err(error)) = (spec, &listing)
+            && is_unknown(error)
+            && let Some(git) = ask_repository(context, global, &name.to_string())
+        {
+            listing = offered(&Spec::Git(git))?;
+        }
+        listings.push((spec.to_string(), listing.map_err(failed)?));
     }
     let sources: Vec<Value> = listings
         .iter()
@@ -75,17 +84,20 @@ fn document(listing: &SourceListing, skill: &OfferedSkill) -> Value {
 }
 
 /// Formats one line per skill: its name and the start of its description, with the folder of a skill whose name others
-/// have. `indent` columns are left free.
+/// have. The description after a long name is on a line of its own. `indent` columns are left free.
 fn lines(skills: &[OfferedSkill], indent: usize) -> Vec<String> {
     let longest = skills.iter().map(|skill| visible(&skill.name).width()).max().unwrap_or(0).min(NAME_COLUMNS);
     let shared = shared_names(skills);
     let line = |skill: &OfferedSkill| {
         let name = visible(&skill.name).to_string();
-        let gap = " ".repeat(longest.saturating_sub(name.width()) + 2);
+        let gap = match longest.checked_sub(name.width()) {
+            Some(short) => " ".repeat(short + 2),
+            None => format!("\n{}", " ".repeat(indent + longest + 2)),
+        };
         let place = skill.repository.as_ref().or_else(|| own_folder(skill, &shared));
         let place = place.map(|place| format!("in {place}: ")).unwrap_or_default();
         let text = (place + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
-        let free = COLUMNS.saturating_sub(indent + name.width() + gap.len());
+        let free = COLUMNS.saturating_sub(indent + longest + 2);
         let text = Table::cut(&visible(&text).to_string(), free);
         format!("{STRONG}{name}{STRONG:#}{gap}{FAINT}{text}{FAINT:#}").trim_end().to_owned()
     };
@@ -111,26 +123,41 @@ fn plugin_lines(skills: &[OfferedSkill]) -> Vec<String> {
     wrapped(&format!("Plugins, for all of their skills at once: {}", visible(&plugins.join(", "))), COLUMNS)
 }
 
+/// Answer to the question about a failed install.
+pub enum Further {
+    /// Install this.
+    Retry(Box<InstallRequest>),
+    /// None of the skills of the source was chosen.
+    Nothing,
+}
+
 /// Asks at a terminal for what a failed install of one spec lacks: whether a repository is meant, or which of its
-/// skills. Returns the request to try next; `None` if there is nothing to ask or the answer declines.
+/// skills. Returns `None` if there is nothing to ask or the repository is not meant.
 pub fn ask_further(
     context: &Context,
     global: &Global,
     request: &InstallRequest,
     installed: &[Installed],
-) -> Option<InstallRequest> {
+) -> Option<Further> {
+    let retry = |request| Some(Further::Retry(Box::new(request)));
     let ([spec], [only]) = (request.specs.as_slice(), installed) else { return None };
     match (spec, only.error.as_ref()?) {
-        (Spec::Qualified { name, .. }, InstallError::Resolve(ResolveError::NotFound { is_folder: false, .. })) => {
+        (Spec::Qualified { name, .. }, error) if is_unknown(error) => {
             let git = ask_repository(context, global, &name.to_string())?;
-            Some(InstallRequest { specs: vec![Spec::Git(git)], ..request.clone() })
+            retry(InstallRequest { specs: vec![Spec::Git(git)], ..request.clone() })
         }
-        (_, InstallError::Pick(PickError::Several { skills, .. })) if can_ask(context) && !request.frozen => {
-            let pick = Pick { skills: ask_skills(context, skills)?, all: false };
-            Some(InstallRequest { pick, ..request.clone() })
+        (_, InstallError::Pick(PickError::Several { skills, outside, .. })) if can_ask(context) && !request.frozen => {
+            let chosen = ask_skills(context, skills, outside.as_deref());
+            let Some(skills) = chosen else { return Some(Further::Nothing) };
+            retry(InstallRequest { pick: Pick { skills, all: false }, ..request.clone() })
         }
         _ => None,
     }
+}
+
+/// Returns whether no registry has the skill, and no folder has its name either.
+fn is_unknown(error: &InstallError) -> bool {
+    matches!(error, InstallError::Resolve(ResolveError::NotFound { is_folder: false, .. }))
 }
 
 fn can_ask(context: &Context) -> bool {
@@ -148,11 +175,12 @@ pub fn ask_repository(context: &Context, global: &Global, name: &str) -> Option<
 }
 
 /// Asks which of several skills are meant. An empty answer declines.
-fn ask_skills(context: &Context, skills: &[OfferedSkill]) -> Option<Vec<String>> {
+fn ask_skills(context: &Context, skills: &[OfferedSkill], outside: Option<&str>) -> Option<Vec<String>> {
     let digits = skills.len().to_string().len();
     for (at, line) in lines(skills, digits + 2).iter().enumerate() {
         context.out.note(&format!("{:>digits$}  {line}", at + 1));
     }
+    outside.iter().for_each(|outside| context.out.note(outside));
     loop {
         let answer = read_answer("Install which? Numbers, names or all (press Enter for none): ")?;
         match chosen(&answer, skills) {
@@ -245,6 +273,12 @@ mod tests {
             let shown = anstream::adapter::strip_str(&line).to_string();
             assert!(shown.width() <= COLUMNS - 2 && shown.contains("Reads"), "{shown}");
         }
+        let mut long = offered();
+        long[1].name = "n".repeat(NAME_COLUMNS + 1);
+        let lines = lines(&long, 2);
+        let shown = anstream::adapter::strip_str(&lines[1]).to_string();
+        let (_, text) = shown.split_once('\n').unwrap();
+        assert_eq!(text.find("Reads"), Some(2 + NAME_COLUMNS + 2), "{shown}");
         assert_eq!(plugin_lines(&offered()), ["Plugins, for all of their skills at once: kit (2)"]);
     }
 }

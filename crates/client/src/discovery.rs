@@ -78,6 +78,8 @@ pub(crate) struct ChosenSkills {
     left_out: BTreeSet<String>,
     /// Plugins with more skills that have the name of a selected skill.
     plugins: BTreeSet<String>,
+    /// Number and names of the skills that are chosen by name only.
+    outside: Option<String>,
 }
 
 /// A skill that a source offers, or a plugin of another repository.
@@ -116,12 +118,14 @@ pub enum PickError {
         origin: String,
     },
     /// The source has several skills and none was selected.
-    #[error("{origin} has {} skills: {}", skills.len(), names_of(skills))]
+    #[error("{origin} has {} skills: {}{}", skills.len(), names_of(skills), after(outside.as_deref()))]
     Several {
         /// Source as shown to people.
         origin: String,
         /// Skills and plugins to choose from.
         skills: Vec<OfferedSkill>,
+        /// Number and names of the skills that are chosen by name only, as a sentence.
+        outside: Option<String>,
     },
     /// The source does not have the selected skill.
     #[error("{origin} has no skill or plugin named {wanted}; it has {}", names_of(skills))]
@@ -136,6 +140,19 @@ pub enum PickError {
     /// The spec names a single skill, where a source of several is needed.
     #[error("{0} is a single skill, not a source of several")]
     Single(String),
+}
+
+fn after(outside: Option<&str>) -> String {
+    outside.map(|outside| format!("; {outside}")).unwrap_or_default()
+}
+
+/// Names the skills that are chosen by name only. `None` if there are none.
+fn outside_of(skills: &[&DiscoveredSkill]) -> Option<String> {
+    let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    let example = if let [only] = skills { only.name.as_str() } else { "NAME" };
+    let named = first_of(names.into_iter().map(str::to_owned), MOST_PLACES);
+    (!skills.is_empty())
+        .then(|| format!("{} more outside the usual folders: {named} (--skill {example})", skills.len()))
 }
 
 /// Joins the first names for a message. Skills of one name are distinguished by their folders.
@@ -224,7 +241,7 @@ impl ChosenSkills {
     pub fn warnings(&self) -> Vec<String> {
         let of_plugin =
             |plugin| format!("{plugin} is also a plugin with more skills; --skill {plugin}: chooses all of them");
-        let mut warnings: Vec<String> = self.plugins.iter().map(of_plugin).collect();
+        let mut warnings: Vec<String> = self.plugins.iter().map(of_plugin).chain(self.outside.clone()).collect();
         if !self.left_out.is_empty() {
             let folders = first_of(self.left_out.iter().cloned(), MOST_PLACES);
             warnings.push(format!(
@@ -321,16 +338,16 @@ impl SourceContents {
             !skill.plugins.is_empty()
                 || PLACES.iter().any(|place| relative(&self.top, &skill.folder).starts_with(place))
         };
-        let mut skills: Vec<&DiscoveredSkill> = self.skills.iter().filter(|skill| !skill.is_nested).collect();
+        let (mut skills, mut outside): (Vec<_>, Vec<_>) = self.skills.iter().partition(|skill| !skill.is_nested);
         if skills.iter().any(&is_usual) {
-            skills.retain(&is_usual);
+            outside.extend(skills.extract_if(.., |skill| !is_usual(skill)));
         }
-        let mut chosen = ChosenSkills::default();
+        let mut chosen = ChosenSkills { outside: outside_of(&outside), ..ChosenSkills::default() };
         chosen.add(skills.iter().copied());
         if chosen.skills.is_empty() || (chosen.skills.len() > 1 && !pick.all) {
             let skills = skills.iter().map(|skill| skill.offered(&self.origin));
             let skills = skills.chain(self.foreign.iter().map(ForeignPlugin::offered)).collect();
-            return Err(PickError::Several { origin, skills });
+            return Err(PickError::Several { origin, skills, outside: chosen.outside });
         }
         Ok(chosen)
     }

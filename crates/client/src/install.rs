@@ -51,7 +51,9 @@ use signer::check_signer;
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
 pub use source::SourceListing;
-pub(crate) use source::{Inputs, check_digest, fetch, fetch_release, is_folder, listing, listing_of_site, version_of};
+pub(crate) use source::{
+    Inputs, check_digest, fetch, fetch_each, fetch_release, is_folder, listing, listing_of_site, version_of,
+};
 pub use uploads::{read_below, upload_name};
 
 use crate::{
@@ -141,7 +143,7 @@ const REMEMBERED: usize = 8;
 pub(crate) struct Batch {
     planned: Vec<PlannedSkill>,
     /// Origin of each planned skill, by name.
-    origins: BTreeMap<SkillName, Origin>,
+    origins: BTreeMap<SkillName, (Origin, String)>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
     /// Skills that the scan blocks, with their sequence numbers. Each also has an entry in `settled`.
@@ -172,7 +174,8 @@ impl Batch {
     fn pass(&mut self, planned: PlannedSkill) {
         let turn = self.turn();
         self.turns.push(turn);
-        self.origins.insert(planned.candidate.name.clone(), planned.candidate.origin.clone());
+        let Candidate { name, origin, .. } = &planned.candidate;
+        self.origins.insert(name.clone(), (origin.clone(), planned.candidate.address()));
         self.planned.push(planned);
     }
 
@@ -210,8 +213,11 @@ impl Installer<'_> {
         let orders = orders(request, &lock)?;
         self.prefetch.fetch(self.home, self.registries, &orders, request, &lock, self.progress);
         let (items, needs) = items(self.inputs(), orders, request, &lock)?;
-        let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
-        let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
+        let mut fetched = Vec::new();
+        for item in items {
+            interrupt::check()?;
+            fetched.extend(self.fetch_item(item, request));
+        }
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
         batch.reports = self.reports(candidates().count());
         prefetch::scan(&batch.reports, candidates(), self.progress);
@@ -251,18 +257,18 @@ impl Installer<'_> {
         }
     }
 
-    /// Fetches an item. Also returns a label for error messages.
-    fn fetch_item(&self, item: Item, request: &InstallRequest) -> (String, Result<Vec<Candidate>, InstallError>) {
+    /// Fetches an item. Each result has a label for error messages.
+    fn fetch_item(&self, item: Item, request: &InstallRequest) -> Vec<(String, Result<Vec<Candidate>, InstallError>)> {
         match item {
-            Item::Order(order) => (order.label(), fetch(self.inputs(), &order, request)),
+            Item::Order(order) => fetch_each(self.inputs(), &order, request),
             Item::Found(found, wanted) => {
                 let fetched = fetch_release(self.inputs(), request, &found, &wanted).map(|mut candidate| {
                     candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
                     vec![candidate]
                 });
-                (found.name.to_string(), fetched)
+                vec![(found.name.to_string(), fetched)]
             }
-            Item::Fetched(label, found) => (label, found),
+            Item::Fetched(label, found) => vec![(label, found)],
         }
     }
 
@@ -316,13 +322,10 @@ impl Installer<'_> {
             batch.settle(Installed::failed(label, version, error));
             return;
         }
-        if let Some(first) = batch.origins.get(&candidate.name) {
+        if let Some((first, address)) = batch.origins.get(&candidate.name) {
             if *first != candidate.origin {
-                let error = InstallError::TwiceInBatch {
-                    name: candidate.name.clone(),
-                    first: first.name(),
-                    second: label.clone(),
-                };
+                let (name, first, second) = (candidate.name.clone(), address.clone(), candidate.address());
+                let error = InstallError::TwiceInBatch { name, first, second };
                 batch.settle(Installed::failed(label, version, error));
             }
             return;

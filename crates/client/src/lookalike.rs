@@ -164,7 +164,11 @@ impl<'l> InstalledNames<'l> {
     /// Builds the index of the skills in a lock file.
     pub fn of(lock: &'l LockFile) -> Self {
         let mut here = Self { names: Known::default(), owners: Known::default() };
-        for skill in lock.names() {
+        // A person chose the name of a skill that has another one in its source.
+        let is_named_by_source = |skill: &&str| {
+            lock.get(skill).is_none_or(|locked| locked.alias.is_none() || locked.origin.as_registry().is_some())
+        };
+        for skill in lock.names().filter(is_named_by_source) {
             here.names.add(bare(skill), skill);
             if let Some((owner, _)) = skill.split_once('/') {
                 here.owners.add(owner, skill);

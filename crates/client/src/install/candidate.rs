@@ -56,10 +56,18 @@ impl Candidate {
         self.follows.as_ref().unwrap_or(&self.origin)
     }
 
+    /// Returns the argument of `skillhub install` that means this skill: its full name in a registry, or its address.
+    pub fn address(&self) -> String {
+        match self.origin.as_registry() {
+            Some(release) => release.name.to_string(),
+            None => self.requested.clone(),
+        }
+    }
+
     /// Returns arguments of `skillhub install` that install it beside a skill that has its name.
     pub fn beside(&self) -> String {
         let release = self.origin.as_registry();
-        let spec = release.map_or_else(|| shell_word(&self.requested), |release| release.name.to_string());
+        let spec = shell_word(&self.address());
         let names = [
             release.map(|release| format!("{}-{}", release.name.owner, release.name.name)),
             Some(format!("{}-2", self.name)),

@@ -109,6 +109,8 @@ pub enum InstallError {
         name: String,
         /// Description of the difference.
         what: String,
+        /// True if only `--frozen` prevents the change of the lock file.
+        is_frozen: bool,
     },
     /// The archive is invalid.
     #[error("{origin} is not a valid skill archive: {source}")]
@@ -346,15 +348,8 @@ impl Fails for InstallError {
             Self::Signer(_) | Self::Unsigned { .. } | Self::UnsignedUpdate { .. } | Self::KeyChanged { .. } => {
                 self.signer_failure()
             }
-            Self::Digest { .. } => {
-                of(FailureKind::Integrity, "integrity").hint("do not use it; report it to its publisher")
-            }
-            Self::LockDiffers { .. } => {
-                of(FailureKind::Integrity, "lock_differs").hint("to change the lock file, install without --frozen")
-            }
+            Self::Digest { .. } | Self::LockDiffers { .. } | Self::Archive { .. } => self.content_failure(),
             Self::Site(error) => error.failure(),
-            Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
-                .hint("download the archive again, or pack the skill again with `skillhub pack DIR`"),
             Self::Folder { source, .. } => source.failure(),
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 of(FailureKind::NotFound, "not_found").hint("check the path")

@@ -76,7 +76,8 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<FetchItem, InstallError>
         Spec::Bare { name, request } => (lock.find(name), Some(request)),
         other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
     };
-    let differs = |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned() };
+    let differs =
+        |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned(), is_frozen: true };
     let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
     let version = locked.origin.version();
     if request.is_some_and(|request| !fits(request, version.as_deref())) {

@@ -88,7 +88,7 @@ fn fork_conflict(candidate: &Candidate, conflicts: &[Conflict]) -> ForkMergeErro
 /// Plans a commit of the merged skill that has the release as its second parent.
 fn take(
     library: &Library,
-    candidate: Candidate,
+    mut candidate: Candidate,
     snapshot: Snapshot,
     cleared: Cleared,
     merged: MergedRelease,
@@ -98,6 +98,10 @@ fn take(
     if candidate.follows.is_some() && cleared.digest() == snapshot.bundle.digest() {
         let step = PlannedChange::Nothing(InstallStatus::Unchanged);
         return Ok(PlannedSkill::new(candidate, cleared, snapshot.base, snapshot.bundle, step));
+    }
+    if let Some(follows) = &candidate.follows {
+        let (release, name, source) = (candidate.origin.release(), &candidate.name, follows.name());
+        candidate.warnings.push(format!("{release} was merged in; {name} keeps its source, {source}"));
     }
     let upstream = Upstream { files: theirs, origin: candidate.origin.clone() };
     let content = Content::Cleared(cleared.clone());

@@ -177,7 +177,7 @@ fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
         return Ok(());
     }
     let what = format!("its content would have the digest {found}, but the lock file has {wanted}");
-    Err(InstallError::LockDiffers { name: locked.name(), what })
+    Err(InstallError::LockDiffers { name: locked.name(), what, is_frozen: true })
 }
 
 /// Plans a skill whose name the library already has.
@@ -284,8 +284,8 @@ fn is_same_place(one: &str, other: &str) -> bool {
 }
 
 fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
-    // The lock file has one skill of each full name, so one from elsewhere cannot be beside it.
-    let is_alone = present.is_some_and(|present| present.name() == candidate.origin.name());
+    // The lock file has one skill of each registry's full name, so one from another registry cannot be beside it.
+    let is_alone = present.and_then(Origin::qualified_name).is_some_and(|name| name == candidate.origin.name());
     InstallError::Exists {
         name: candidate.name.clone(),
         wanted: describe(&candidate.origin).into(),
@@ -300,5 +300,9 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
 /// Describes a skill with its version and source.
 fn describe(origin: &Origin) -> String {
     let version = origin.version().map(|version| format!(" {version}")).unwrap_or_default();
-    format!("{}{version} from the {} {}", origin.name(), origin.kind(), origin.location())
+    let kind = match origin.kind() {
+        Origin::GIT => "git repository",
+        kind => kind,
+    };
+    format!("{}{version} from the {kind} {}", origin.name(), origin.location())
 }

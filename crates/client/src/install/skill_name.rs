@@ -6,7 +6,7 @@ use super::InstallError;
 use crate::discovery::DiscoveredSkill;
 
 /// Returns the name from the frontmatter. If that is a title rather than a standard name, returns the folder's name and
-/// a warning. Anything else, such as a path, is an error.
+/// a warning. A path that leads upwards or to the root is an error.
 pub(super) fn name_of(skill: &DiscoveredSkill, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
     match (SkillName::parse_standard(&skill.name), SkillName::parse(fallback)) {
         (Ok(name), _) => Ok((name, Vec::new())),
@@ -25,5 +25,6 @@ pub(super) fn name_of(skill: &DiscoveredSkill, fallback: &str) -> Result<(SkillN
 
 /// Returns whether the text consists of words, spaces and common punctuation.
 fn is_title(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')'))
+    let is_common = |c: char| c.is_alphanumeric() || " -_&,:()./+'!#".contains(c);
+    text.chars().all(is_common) && !text.starts_with(['.', '/']) && !text.contains("..")
 }

@@ -5,7 +5,10 @@ mod git;
 mod listing;
 mod site;
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
 
 use library::{Home, Origin, RegistryRelease, SourceDigest, SourceSkill};
 pub use listing::SourceListing;
@@ -57,32 +60,20 @@ pub(crate) fn fetch(
     request: &InstallRequest,
 ) -> Result<Vec<Candidate>, InstallError> {
     let source = Source::of(by, request);
-    match order {
-        FetchItem::Spec(spec) => source.of_spec(spec),
-        FetchItem::Chosen { name, request: wanted, version, source: place, is_dependency } => {
-            let route = match place {
-                Some(place) if source.registries.asks_source(place).map_err(ResolveError::from)? => {
-                    Route::At(place.clone())
-                }
-                _ => source.registries.route(&name.owner, None).map_err(ResolveError::from)?,
-            };
-            let registry = source.registries.follow(&route).map_err(ResolveError::from)?;
-            let found = resolve::release_in(registry, name.clone(), &VersionRequest::exact(version))?;
-            let mut candidate = source.of_release(&found, wanted)?;
-            candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
-            Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
-        }
-        FetchItem::Locked(locked) => {
-            let candidate = source.of_locked(locked).map_err(|error| said_by_the_lock(error, locked, by))?;
-            check_lock(&candidate, locked)?;
-            Ok(vec![Candidate {
-                locked: Some(LockedSkill::clone(locked)),
-                requested: locked.requested.clone(),
-                is_dependency: locked.dependency,
-                ..candidate
-            }])
-        }
-    }
+    let fetched = source.of_order(order)?;
+    source.skipped.into_inner().into_iter().next().map_or(Ok(fetched), |(_, error)| Err(error))
+}
+
+/// Like [`fetch`], but skills that cannot be read are results of their own if the request chooses all of a source.
+pub(crate) fn fetch_each(
+    by: Inputs<'_>,
+    order: &FetchItem,
+    request: &InstallRequest,
+) -> Vec<(String, Result<Vec<Candidate>, InstallError>)> {
+    let source = Source::of(by, request);
+    let fetched = source.of_order(order);
+    let skipped = source.skipped.into_inner().into_iter().map(|(label, error)| (label, Err(error)));
+    [(order.label(), fetched)].into_iter().chain(skipped).collect()
 }
 
 /// Fetches and verifies one release of a registry.
@@ -114,7 +105,7 @@ fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: Inputs<'_>) -
 
 /// Checks a fetched skill against its lock file entry.
 fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), InstallError> {
-    let differs = |what: String| InstallError::LockDiffers { name: locked.name(), what };
+    let differs = |what: String| InstallError::LockDiffers { name: locked.name(), what, is_frozen: false };
     let found = candidate.bundle.digest();
     // Without a known release there is no digest to compare. The archive then has the files as they were imported.
     if let Some(digest) = locked.origin.digest().known().filter(|digest| *digest != found) {
@@ -151,11 +142,49 @@ struct Source<'a> {
     registries: Registries,
     request: &'a InstallRequest,
     cache: Cache,
+    /// Skills that were left out of a source of which all were requested, with the reasons.
+    skipped: RefCell<Vec<(String, InstallError)>>,
 }
 
 impl<'a> Source<'a> {
     fn of(by: Inputs<'a>, request: &'a InstallRequest) -> Self {
-        Self { by, registries: by.registries.offline_if(request.offline), request, cache: Cache::of(by.home) }
+        Self {
+            by,
+            registries: by.registries.offline_if(request.offline),
+            request,
+            cache: Cache::of(by.home),
+            skipped: RefCell::default(),
+        }
+    }
+
+    /// Fetches and verifies all skills of an order.
+    fn of_order(&self, order: &FetchItem) -> Result<Vec<Candidate>, InstallError> {
+        match order {
+            FetchItem::Spec(spec) => self.of_spec(spec),
+            FetchItem::Chosen { name, request: wanted, version, source: place, is_dependency } => {
+                let route = match place {
+                    Some(place) if self.registries.asks_source(place).map_err(ResolveError::from)? => {
+                        Route::At(place.clone())
+                    }
+                    _ => self.registries.route(&name.owner, None).map_err(ResolveError::from)?,
+                };
+                let registry = self.registries.follow(&route).map_err(ResolveError::from)?;
+                let found = resolve::release_in(registry, name.clone(), &VersionRequest::exact(version))?;
+                let mut candidate = self.of_release(&found, wanted)?;
+                candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
+                Ok(vec![Candidate { is_dependency: *is_dependency, ..candidate }])
+            }
+            FetchItem::Locked(locked) => {
+                let candidate = self.of_locked(locked).map_err(|error| said_by_the_lock(error, locked, self.by))?;
+                check_lock(&candidate, locked)?;
+                Ok(vec![Candidate {
+                    locked: Some(LockedSkill::clone(locked)),
+                    requested: locked.requested.clone(),
+                    is_dependency: locked.dependency,
+                    ..candidate
+                }])
+            }
+        }
     }
 
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
@@ -173,6 +202,25 @@ impl<'a> Source<'a> {
             Spec::Git(git) => self.of_git(git, None),
             Spec::Site(site) => self.of_site(site),
         }
+    }
+
+    /// Adds the candidate of a skill of a source. If all skills of the source are requested, one that cannot be read is
+    /// skipped.
+    fn add(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        skill: &DiscoveredSkill,
+        candidate: Result<Candidate, InstallError>,
+    ) -> Result<(), InstallError> {
+        match candidate {
+            Ok(candidate) => candidates.push(candidate),
+            Err(error) if self.request.pick.all && !matches!(error, InstallError::Interrupted(_)) => {
+                let label = if skill.folder.is_empty() { &skill.name } else { &skill.folder };
+                self.skipped.borrow_mut().push((label.clone(), error));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn path(&self, text: &str) -> PathBuf {
@@ -198,6 +246,7 @@ impl<'a> Source<'a> {
             Origin::Other { kind, .. } => self.of_cache(locked)?.ok_or_else(|| InstallError::LockDiffers {
                 name: locked.name(),
                 what: format!("this version of skillhub cannot fetch from a source of kind {kind:?}"),
+                is_frozen: false,
             }),
         }
     }
@@ -210,7 +259,7 @@ impl<'a> Source<'a> {
         match registry.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
             Ok(found) if found.entry.digest != *digest => {
                 let what = format!("the registry has the digest {} for this version", found.entry.digest);
-                Err(InstallError::LockDiffers { name: name.to_string(), what })
+                Err(InstallError::LockDiffers { name: name.to_string(), what, is_frozen: false })
             }
             Ok(found) => self.of_release(&found, &request),
             // An index that was rolled back may hide the current state of the release, so that integrity error is not
@@ -419,7 +468,7 @@ struct Local {
 /// Returns the candidate that the lock file entry names, out of several.
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
     let what = "its source no longer has it".to_owned();
-    let differs = InstallError::LockDiffers { name: locked.name(), what };
+    let differs = InstallError::LockDiffers { name: locked.name(), what, is_frozen: false };
     candidates.into_iter().find(|candidate| candidate.origin.name() == locked.origin.name()).ok_or(differs)
 }
 

@@ -157,6 +157,12 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
+    /// Returns whether only a deliberate attack makes such an archive.
+    #[must_use]
+    pub fn is_suspicious(&self) -> bool {
+        matches!(self, Self::Bomb { .. } | Self::Escapes { .. })
+    }
+
     pub(super) fn from_path(member: &str, error: PathError) -> Self {
         let member = member.to_owned();
         match error {

@@ -5,6 +5,8 @@ use std::fmt::Display;
 use registry_index::FetchError;
 use skill::failure::{Fails, Failure, FailureKind};
 
+use super::InstallError;
+
 fn other_version(kind: FailureKind, code: &'static str, name: &impl Display) -> Failure {
     Failure::new(kind, code).hint(format!("choose another version: skillhub info {name}"))
 }
@@ -24,5 +26,24 @@ pub(super) fn fetch_failure(error: &FetchError) -> Failure {
             ),
         FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
         FetchError::Read(error) => error.failure(),
+    }
+}
+
+impl InstallError {
+    /// Returns the failure for content that is not what was promised, or cannot be unpacked.
+    pub(super) fn content_failure(&self) -> Failure {
+        match self {
+            Self::LockDiffers { is_frozen: true, .. } => Failure::new(FailureKind::Integrity, "lock_differs")
+                .hint("to change the lock file, install without --frozen"),
+            Self::LockDiffers { .. } => Failure::new(FailureKind::Integrity, "lock_differs")
+                .hint("restore the source, or update the skill to what the source has now: skillhub update"),
+            Self::Archive { source, .. } if source.is_suspicious() => {
+                Failure::new(FailureKind::Invalid, "invalid_archive")
+                    .hint("do not use it; report it to its publisher. Nothing was installed")
+            }
+            Self::Archive { .. } => Failure::new(FailureKind::Invalid, "invalid_archive")
+                .hint("download the archive again, or pack the skill again with `skillhub pack DIR`"),
+            _ => Failure::new(FailureKind::Integrity, "integrity").hint("do not use it; report it to its publisher"),
+        }
     }
 }

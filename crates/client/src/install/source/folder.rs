@@ -76,18 +76,22 @@ impl Source<'_> {
         let left_out = chosen.warnings();
         let mut candidates = Vec::new();
         for skill in chosen.skills {
-            let place = if skill.folder.is_empty() { top.path.clone() } else { top.path.join(&skill.folder) };
-            let dir = if skill.folder.is_empty() { top.dir.try_clone() } else { top.dir.open_dir(&skill.folder) };
-            let dir = dir.map_err(|source| InstallError::Open { path: place.clone(), source })?;
-            let bundle = folder::read_dir(dir, Leftovers::Skip, &Limits::default());
-            let bundle = bundle.map_err(|error| top.unreadable(error))?;
-            let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let path = place.display().to_string();
-            let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
-            candidates.push(self.candidate(&skill, &fallback, bundle, Local { requested, local: true }, of)?);
+            self.add(&mut candidates, &skill, self.candidate_of_folder(top, &skill))?;
         }
         candidates.extend(self.of_foreign(&chosen.foreign)?);
         Ok(with_warnings(candidates, contents.warnings.into_iter().chain(left_out)))
+    }
+
+    fn candidate_of_folder(&self, top: &OpenFolder, skill: &DiscoveredSkill) -> Result<Candidate, InstallError> {
+        let place = if skill.folder.is_empty() { top.path.clone() } else { top.path.join(&skill.folder) };
+        let dir = if skill.folder.is_empty() { top.dir.try_clone() } else { top.dir.open_dir(&skill.folder) };
+        let dir = dir.map_err(|source| InstallError::Open { path: place.clone(), source })?;
+        let bundle = folder::read_dir(dir, Leftovers::Skip, &Limits::default());
+        let bundle = bundle.map_err(|source| InstallError::Folder { origin: place.display().to_string(), source })?;
+        let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = place.display().to_string();
+        let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
+        self.candidate(skill, &fallback, bundle, Local { requested, local: true }, of)
     }
 }
 

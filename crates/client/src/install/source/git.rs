@@ -88,16 +88,25 @@ impl Source<'_> {
     ) -> Result<Vec<Candidate>, InstallError> {
         let mut candidates = Vec::new();
         for skill in skills {
-            let bundle = repository.read(&skill.folder, &Limits::default())?;
-            let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
-            let fallback = fallback.unwrap_or_else(|| git.repository_name()).to_owned();
-            let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
-            let requested = GitSpec { path, ..git.clone() }.to_string();
-            let local = Local { requested, local: git.transport() == "file" };
-            let of = |skill| Origin::Git { url: git.url(), commit: repository.commit().parse().ok(), skill };
-            candidates.push(self.candidate(&skill, &fallback, bundle, local, of)?);
+            self.add(&mut candidates, &skill, self.candidate_of_git(git, repository, &skill))?;
         }
         Ok(candidates)
+    }
+
+    fn candidate_of_git(
+        &self,
+        git: &GitSpec,
+        repository: &Repository,
+        skill: &DiscoveredSkill,
+    ) -> Result<Candidate, InstallError> {
+        let bundle = repository.read(&skill.folder, &Limits::default())?;
+        let fallback = skill.folder.rsplit('/').next().filter(|last| !last.is_empty());
+        let fallback = fallback.unwrap_or_else(|| git.repository_name());
+        let path = if skill.folder.is_empty() { None } else { Some(skill.folder.parse().map_err(GitError::from)?) };
+        let requested = GitSpec { path, ..git.clone() }.to_string();
+        let local = Local { requested, local: git.transport() == "file" };
+        let of = |skill| Origin::Git { url: git.url(), commit: repository.commit().parse().ok(), skill };
+        self.candidate(skill, fallback, bundle, local, of)
     }
 
     pub(super) fn of_locked_git(
@@ -111,7 +120,7 @@ impl Source<'_> {
         let git: GitSpec = locked.requested.parse()?;
         let commit = commit.ok_or_else(|| {
             let what = "the lock file has no commit for it".to_owned();
-            InstallError::LockDiffers { name: locked.name(), what }
+            InstallError::LockDiffers { name: locked.name(), what, is_frozen: false }
         })?;
         one(self.of_git(&git, Some(commit.as_str()))?, locked)
     }

@@ -2,9 +2,10 @@
 
 use skill::SkillPath;
 
-use super::{Inputs, InstallError, InstallRequest, Source};
+use super::{Inputs, InstallError, InstallRequest, Source, note_folder};
 use crate::{
     discovery::{OfferedSkill, PickError},
+    resolve,
     spec::{GitSpec, SiteSpec, Spec},
 };
 
@@ -43,7 +44,7 @@ impl SourceListing {
 /// Lists what a source offers. A site is asked for all of its skills.
 ///
 /// # Errors
-/// The source cannot be fetched or read, or the spec names a single skill.
+/// The source cannot be fetched or read, or the spec names a single skill or one that no registry has.
 pub(crate) fn listing(by: Inputs<'_>, spec: &Spec, request: &InstallRequest) -> Result<SourceListing, InstallError> {
     let source = Source::of(by, request);
     let (spec, contents) = match spec {
@@ -57,8 +58,11 @@ pub(crate) fn listing(by: Inputs<'_>, spec: &Spec, request: &InstallRequest) -> 
             (Spec::Git(git), contents)
         }
         Spec::Site(site) if site.skill.is_none() => return listing_of_site(by, site, "", request),
-        Spec::Qualified { name, .. } => return Err(PickError::Single(name.to_string()).into()),
-        Spec::Bare { .. } | Spec::Archive(_) | Spec::ArchiveUrl(_) | Spec::Site(_) => {
+        Spec::Qualified { .. } | Spec::Bare { .. } => {
+            resolve::resolve(&source.registries, spec).map_err(note_folder)?;
+            return Err(PickError::Single(spec.to_string()).into());
+        }
+        Spec::Archive(_) | Spec::ArchiveUrl(_) | Spec::Site(_) => {
             return Err(PickError::Single(spec.to_string()).into());
         }
     };

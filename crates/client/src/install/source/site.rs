@@ -64,7 +64,9 @@ impl Source<'_> {
         if wanted.is_empty() {
             return match index.skills.as_slice() {
                 [] => Err(PickError::None { origin }.into()),
-                [_, _, ..] if !self.request.pick.all => Err(PickError::Several { origin, skills: offered() }.into()),
+                [_, _, ..] if !self.request.pick.all => {
+                    Err(PickError::Several { origin, skills: offered(), outside: None }.into())
+                }
                 all => Ok(all.iter().collect()),
             };
         }
