@@ -108,7 +108,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Pack(args) => commands::pack::pack(context, args),
         Command::Unpack(args) => commands::pack::unpack(context, args),
         Command::Publish(args) => commands::publish::run(context, args),
-        Command::Search(args) => commands::search::run(context, global, args),
+        Command::Search(args) => commands::search::run(context, args),
         Command::Source(command) => commands::source::run(context, command),
         Command::Info(args) => commands::info::run(context, args),
         Command::Yank(args) => commands::yank::run(context, args),

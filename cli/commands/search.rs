@@ -8,7 +8,6 @@ use library::ActorKind;
 use ops::SearchDocument;
 
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
@@ -22,6 +21,9 @@ const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RE
     None => NonZeroUsize::MIN,
 };
 
+/// Maximum number of times that a question is asked.
+const QUESTIONS: usize = 3;
+
 /// Flags of `search`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -30,7 +32,7 @@ const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RE
   skillhub search pdf --offline                  this machine and the cached lists of sources
 
 Searches the registries and the sources that `skillhub source list` shows. At a terminal, the first search asks
-whether to search public sources, and remembers the answer as [search] public in config.toml.")]
+whether to search public sources, and remembers a yes or no as [search] public in config.toml.")]
 pub struct SearchArgs {
     /// Words to search for in names, titles, keywords and descriptions
     #[arg(required = true)]
@@ -44,10 +46,10 @@ pub struct SearchArgs {
 }
 
 /// Prints the search results. An empty result is a success.
-pub fn run(context: &Context, global: &Global, args: &SearchArgs) -> Result<Exit, CliError> {
+pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
     let request = SearchRequest { offline: args.offline, ..context.search_request(args.limit.get()) };
-    let request = SearchRequest { public: agrees_to_public(context, global, &request)?, ..request };
+    let request = SearchRequest { public: agrees_to_public(context, &request)?, ..request };
     let found = {
         let _working = context.out.working("searching");
         context.search(&query, &request)?
@@ -73,21 +75,25 @@ pub fn run(context: &Context, global: &Global, args: &SearchArgs) -> Result<Exit
         }
         match found.results.first() {
             None => writeln!(out, "No skills match {query:?}; try fewer or other words")?,
+            // The commands of results that need more than their names are shown already.
+            Some(SearchResult { name, install, .. }) if install != name => {}
             Some(SearchResult { install, .. }) => {
                 writeln!(out, "Install one: {}", hints::for_user(&format!("skillhub install {}", visible(install))))?;
             }
         }
-        match searched(&found.sources) {
-            Some(line) => writeln!(out, "{FAINT}{}{FAINT:#}", visible(&line)),
-            None => Ok(()),
+        writeln!(out, "{FAINT}{}{FAINT:#}", visible(&searched(&found.sources)))?;
+        if context.config.search.public.is_none() && !request.public && !request.only_registries {
+            let config = context.short(&context.home.config());
+            writeln!(out, "{FAINT}To search public sources too, set [search] public = true in {config}{FAINT:#}")?;
         }
+        Ok(())
     })?;
     Ok(Exit::Done)
 }
 
-/// Returns whether public sources may be searched. A person at a terminal who was never asked is asked once, and the
-/// answer is stored. Without a terminal, only the configuration counts.
-fn agrees_to_public(context: &Context, global: &Global, request: &SearchRequest) -> Result<bool, CliError> {
+/// Returns whether public sources may be searched. A person at a terminal who never answered is asked, and the answer
+/// is stored. Anything but a yes or no stores nothing. Without a terminal, only the configuration counts.
+fn agrees_to_public(context: &Context, request: &SearchRequest) -> Result<bool, CliError> {
     let is_decided = context.config.search.public.is_some() || request.offline || request.only_registries;
     let is_person = context.is_at_terminal() && context.actor.kind == ActorKind::Person;
     if is_decided || !is_person || context.out.json || context.out.quiet {
@@ -95,12 +101,23 @@ fn agrees_to_public(context: &Context, global: &Global, request: &SearchRequest)
     }
     let names = PUBLIC_SOURCES.map(|source| source.location).join(" and ");
     let question = format!("Also search public sources ({names})? Their skills are not reviewed. [y/N] ");
-    let answer = if global.yes { Some("y".to_owned()) } else { read_answer(&question) };
-    let Some(answer) = answer else { return Ok(false) };
-    let is_agreed = matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes");
+    let Some(is_agreed) = ask_yes_or_no(&question) else { return Ok(false) };
     client::set_public_search(&context.home, is_agreed).map_err(failed)?;
     context.out.note(&format!("stored the answer in {}", context.short(&context.home.config())));
     Ok(is_agreed)
+}
+
+/// Asks until the answer is yes or no, a few times. `None` for an empty answer or the end of the input.
+fn ask_yes_or_no(question: &str) -> Option<bool> {
+    for _ in 0..QUESTIONS {
+        match read_answer(question)?.to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Some(true),
+            "n" | "no" => return Some(false),
+            "" => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Describes a source that could not be searched, or not anew.
@@ -115,8 +132,8 @@ fn unreached(source: &SearchedSource) -> String {
     }
 }
 
-/// Names the sources that were searched; `None` for a single registry.
-fn searched(sources: &[SearchedSource]) -> Option<String> {
+/// Names the sources that were searched.
+fn searched(sources: &[SearchedSource]) -> String {
     let name = |source: &SearchedSource| match (&source.state, &source.read_at) {
         (SourceState::Unreachable, _) => None,
         (SourceState::Cached, Some(at)) => {
@@ -125,7 +142,7 @@ fn searched(sources: &[SearchedSource]) -> Option<String> {
         _ => Some(source.name.clone()),
     };
     let names: Vec<String> = sources.iter().filter_map(name).collect();
-    (sources.len() > 1).then(|| format!("Searched: {}", names.join(", ")))
+    format!("Searched: {}", names.join(", "))
 }
 
 /// Shortens a description to one line of at most 160 characters.

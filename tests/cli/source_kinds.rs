@@ -65,7 +65,7 @@ fn follows_source(sandbox: &Sandbox, address: &str, name: &str, change_source: i
     fs::remove_dir_all(sandbox.cwd().join(".agents")).unwrap();
     let again = sandbox.done(&["install", "--offline"]);
     assert_eq!(again["ok"], true, "the cache has the locked files: {again:#}");
-    assert!(file.is_file());
+    assert_eq!(fs::read_to_string(&file).unwrap(), text, "with the local changes");
 }
 
 #[test]
@@ -86,6 +86,8 @@ fn marketplace_skill_installs_and_merges() {
     assert!(added["warnings"].to_string().contains("outside"), "{added:#}");
     let (result, document) = found(&sandbox, &["ledger"], "ledger");
     assert_eq!((&result["registry"], &result["kind"]), (&json!("market"), &json!("marketplace")), "{document:#}");
+    let shown = sandbox.run(&["search", "ledger"]).exits(0);
+    assert!(!shown.stderr.contains("outside") && document["skipped"].to_string().contains("outside"), "{shown}");
     let (remote, _) = found(&sandbox, &["remote"], "remote");
     assert!(remote["install"].as_str().unwrap().ends_with("#remote'"), "{remote:#}");
     follows_source(&sandbox, result["install"].as_str().unwrap(), "ledger", || {
@@ -103,6 +105,9 @@ fn marketplace_skill_installs_and_merges() {
 #[test]
 fn folder_pattern_is_searched_per_project() {
     let sandbox = Sandbox::project();
+    let early = sandbox.done(&["source", "add", "node_modules/*/skills", "--name", "early"]);
+    assert!(early["skills"] == 0 && early["warnings"].to_string().contains("here yet"), "{early:#}");
+    sandbox.done(&["source", "remove", "early"]);
     write_skill(&sandbox.cwd().join("node_modules/kit/skills"), "tidy", BODY);
     write_skill(&sandbox.path("elsewhere/skills"), "stray", BODY);
     std::os::unix::fs::symlink(sandbox.path("elsewhere"), sandbox.cwd().join("node_modules/link")).unwrap();
@@ -126,6 +131,7 @@ fn well_known_skill_installs_and_merges() {
     let added = sandbox.done(&["source", "add", &server.url, "--kind", "well-known", "--name", "docs"]);
     assert_eq!((&added["kind"], &added["location"]), (&json!("well-known"), &json!(server.url)), "{added:#}");
     let (result, _) = found(&sandbox, &["notes"], "notes");
+    assert_eq!(result["version"], "1.0.0", "{result:#}");
     let address = result["install"].as_str().unwrap().to_owned();
     assert!(address.contains("/.well-known/agent-skills/index.json#notes"), "{address}");
     follows_source(&sandbox, &address, "notes", || publish("1.1.0", &BODY.replace("the output", "the result")));
@@ -355,6 +361,23 @@ fn redirect_carries_no_credentials() {
     }
 }
 
+/// git follows no redirect itself, because it would send the credentials in the new address.
+#[test]
+fn git_redirect_carries_no_credentials() {
+    let target = Fixed::start(redirect("nowhere:x"), Duration::ZERO);
+    let host = target.url.trim_start_matches("http://");
+    let sandbox = Sandbox::project();
+    let refs = "info/refs?service=git-upload-pack";
+    let source = Fixed::start(redirect(&format!("http://me:hidden@{host}/new.git/{refs}")), Duration::ZERO);
+    let answer = sandbox.ask(&["install", &format!("{}/old.git", source.url)]);
+    let error = answer.refused_with_hint(9, "git_failed");
+    assert!(error["hint"].as_str().unwrap().ends_with(&format!("http://{host}/new.git")), "{error:#}");
+    assert!(!error.to_string().contains("hidden") && target.seen().is_empty(), "{error:#}");
+    let renamed = Fixed::start(redirect(&format!("/new.git/{refs}")), Duration::ZERO);
+    sandbox.ask(&["install", &format!("{}/old.git", renamed.url)]).refused(9, "git_failed");
+    assert!(renamed.seen().contains("GET /new.git/info/refs"), "a renamed repository of the same host is followed");
+}
+
 #[test]
 fn killed_download_leaves_nothing() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"skills\": [".to_vec();
@@ -388,7 +411,8 @@ fn unreachable_source_is_named() {
     sandbox.done(&["source", "add", "own"]);
     sandbox.ask(&["source", "add", "own"]).refused_with_hint(6, "exists");
     let listed = sandbox.done(&["source", "list"]);
-    assert_eq!((listed["sources"].as_array().unwrap().len(), &listed["public"]), (2, &Value::Null), "{listed:#}");
+    assert_eq!((listed["sources"].as_array().unwrap().len(), &listed["public"]), (3, &Value::Null), "{listed:#}");
+    assert!(listed["sources"].to_string().contains("\"local\""), "{listed:#}");
     sandbox.done(&["source", "remove", "own"]);
     sandbox.ask(&["source", "remove", "own"]).refused_with_hint(7, "not_found");
     let text = fs::read_to_string(sandbox.skillhub_home().join("config.toml")).unwrap();
@@ -416,7 +440,14 @@ fn public_sources_wait_for_consent() {
     let config = sandbox.skillhub_home().join("config.toml");
     assert!(!config.exists(), "nobody was asked");
     let at_terminal = |typed: &str| sandbox.with_terminal_typing(command(&args), &args, Terminal::BOTH, typed);
-    let asked = at_terminal("n\n");
+    for undecided in ["\u{4}", "\n", "maybe\nperhaps\nlater\ny\n"] {
+        assert!(at_terminal(undecided).stderr.contains("public sources"), "{undecided}");
+        assert!(!config.exists() && proxy.seen().is_empty(), "{undecided}");
+    }
+    let yes = ["search", "page", "-y"];
+    sandbox.with_terminal_typing(command(&yes), &yes, Terminal::BOTH, "\n");
+    assert!(!config.exists() && proxy.seen().is_empty(), "-y does not agree to public sources");
+    let asked = at_terminal("maybe\nn\n");
     assert!(asked.stderr.contains("public sources") && proxy.seen().is_empty(), "{asked}");
     assert_eq!(fs::read_to_string(&config).unwrap(), "[search]\npublic = false\n");
     assert!(!at_terminal("").stderr.contains("public sources"), "asked once");

@@ -207,11 +207,9 @@ fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, Q
         return Err(ResolveError::AmbiguousName { name: name.clone(), owners });
     }
     let one = found.into_iter().find_map(|(registry, names)| Some((registry, names.into_iter().next()?)));
-    one.ok_or_else(|| ResolveError::NotFound {
-        name: name.to_string(),
-        registry: asked.join(", "),
-        similar,
-        is_folder: false,
+    one.ok_or_else(|| {
+        let similar = search::titled(registries, name.as_str()).into_iter().chain(similar).collect();
+        ResolveError::NotFound { name: name.to_string(), registry: asked.join(", "), similar, is_folder: false }
     })
 }
 

@@ -64,8 +64,10 @@ impl Fails for SearchError {
 pub struct SearchResults {
     /// Matching skills, best first.
     pub results: Vec<SearchResult>,
-    /// Skills that could not be searched, one sentence each.
+    /// Skills of registries that could not be searched, one sentence each.
     pub skipped: Vec<String>,
+    /// Parts of other sources that were ignored, one sentence each.
+    pub ignored: Vec<String>,
     /// Sources that were searched or could not be reached.
     pub sources: Vec<SearchedSource>,
 }
@@ -122,7 +124,7 @@ pub(crate) fn search(
     results.iter_mut().filter(|result| result.install.is_empty()).for_each(|result| {
         result.install = registries.install_arguments(&result.name, &result.registry);
     });
-    Ok((SearchResults { results, skipped, sources }, first_error))
+    Ok((SearchResults { results, skipped, ignored: Vec::new(), sources }, first_error))
 }
 
 /// Returns whether an error shows that a registry was changed, rather than that it is absent.
@@ -402,6 +404,15 @@ pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<Strin
     let index = registry.index();
     let others = if registry.is_local() { index.names()? } else { index.names_beside(name)? };
     Ok(nearest(others, name, SUGGESTIONS))
+}
+
+/// Returns the full names of skills that have a title, which people may type in place of a name. A registry that cannot
+/// be searched has none.
+pub(crate) fn titled(registries: &Registries, title: &str) -> Vec<String> {
+    let found = search(registries, Vec::new(), title, DEFAULT_RESULTS);
+    let results = found.map(|(found, _)| found.results).unwrap_or_default();
+    let titled = results.into_iter().filter(|result| result.title.as_deref().map(str::trim) == Some(title));
+    titled.map(|result| result.name).take(SUGGESTIONS).collect()
 }
 
 /// Returns the names that a mistyped name may have meant, nearest first, at most `limit`.

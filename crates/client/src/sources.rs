@@ -25,7 +25,7 @@ use crate::{
     config::{Config, SourceConfig, SourceKind},
     discovery::PickError,
     install::{Inputs, InstallError, InstallRequest, Prefetch, listing, listing_of_site, side_by_side},
-    registry::{Registries, RegistryError},
+    registry::{EMBEDDED, Registries, RegistryError},
     search::{SearchError, SearchResult, SearchResults, SearchedSource, SourceState, search},
     spec::{CLAWHUB, SiteApi, SiteSpec, Spec, SpecError},
 };
@@ -113,7 +113,7 @@ pub enum SourceError {
         reasons: Vec<String>,
     },
     /// The location is not that of a source of any kind.
-    #[error("{location} is not a source of skills: {}", reasons.join("; "))]
+    #[error("{location} is not a source of skills:\n  {}", reasons.join("\n  "))]
     NotASource {
         /// Location as the user gave it.
         location: String,
@@ -150,7 +150,7 @@ struct SourceAnswer {
 }
 
 impl Sources<'_> {
-    /// Lists the configured sources by name.
+    /// Lists the configured sources by name, and the embedded registry unless another serves all owners.
     #[must_use]
     pub fn list(&self) -> Vec<ListedSource> {
         let registries = self.config.registries.iter().map(|(name, registry)| ListedSource {
@@ -158,7 +158,12 @@ impl Sources<'_> {
             kind: SourceKind::Registry,
             location: registry.location.clone(),
         });
-        let mut all: Vec<ListedSource> = registries.chain(self.others()).collect();
+        let embedded = self.registries.embedded_if_used().map(|location| ListedSource {
+            name: EMBEDDED.to_owned(),
+            kind: SourceKind::Registry,
+            location,
+        });
+        let mut all: Vec<ListedSource> = registries.chain(self.others()).chain(embedded).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
@@ -190,7 +195,7 @@ impl Sources<'_> {
         let (mut found, first_error) = search(&registries, offers.collect(), query, request.limit)?;
         let mut errors: Vec<SourceError> = first_error.into_iter().map(SourceError::from).collect();
         for SourceAnswer { source, warnings, error, .. } in answers {
-            found.skipped.extend(warnings.iter().map(|warning| format!("{}: {warning}", source.name)));
+            found.ignored.extend(warnings.iter().map(|warning| format!("{}: {warning}", source.name)));
             errors.extend(error.map(SourceError::from));
             found.sources.push(source);
         }

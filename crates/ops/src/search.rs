@@ -37,7 +37,7 @@ pub struct SearchDocument<'a> {
     /// Skills that match, best first.
     results: &'a [SearchResult],
     /// Skills that could not be searched, one sentence each.
-    skipped: &'a [String],
+    skipped: Vec<&'a str>,
     /// Sources that were searched or could not be reached.
     sources: &'a [SearchedSource],
 }
@@ -46,7 +46,8 @@ impl<'a> SearchDocument<'a> {
     /// Creates the answer of a search.
     #[must_use]
     pub fn of(found: &'a SearchResults) -> Self {
-        Self { ok: true, results: &found.results, skipped: &found.skipped, sources: &found.sources }
+        let skipped = found.skipped.iter().chain(&found.ignored).map(String::as_str).collect();
+        Self { ok: true, results: &found.results, skipped, sources: &found.sources }
     }
 }
 

@@ -45,6 +45,12 @@ impl Registries {
         self.config.registries.get(name).is_some_and(|registry| registry.is_source && registry.owners.is_empty())
     }
 
+    /// Returns the location of the embedded registry; `None` if another registry has its name or serves all owners.
+    pub(crate) fn embedded_if_used(&self) -> Option<String> {
+        let is_replaced = self.config.registry_of("*").is_some() || self.config.registries.contains_key(EMBEDDED);
+        (!is_replaced).then(|| self.embedded_location())
+    }
+
     /// Returns the names of the covered registries, and of the embedded one unless another serves all owners.
     pub(super) fn names(&self, is_covered: impl Fn(&RegistryConfig) -> bool) -> Vec<&str> {
         let covered = self.config.registries.iter().filter(|(_, registry)| is_covered(registry));

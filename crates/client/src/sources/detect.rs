@@ -62,7 +62,10 @@ impl Sources<'_> {
             registries.default_one()?;
             return Ok(DetectedSource { kind, location, skills: None, warnings: Vec::new() });
         }
-        let list = self.read(kind, &location, "", false)?;
+        let mut list = self.read(kind, &location, "", false)?;
+        if folders::is_pattern(&location) && list.offers.is_empty() && list.warnings.is_empty() {
+            list.warnings.push(format!("no folder with skills matches {location:?} here yet"));
+        }
         let kind = match kind {
             SourceKind::Git if list.has_manifest => SourceKind::Marketplace,
             SourceKind::Folder if list.has_manifest && !folders::is_pattern(&location) => SourceKind::Marketplace,

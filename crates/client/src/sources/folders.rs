@@ -26,12 +26,17 @@ pub(super) fn is_pattern(location: &str) -> bool {
     location.contains('*') && !location.contains("://")
 }
 
+/// Returns whether a location refers to the current folder of each search.
+fn is_relative(location: &str) -> bool {
+    !location.starts_with('~') && Path::new(location).is_relative()
+}
+
 /// Finds the folders of a location, relative to `cwd`. In a pattern, `*` stands for any characters of one name; hidden
 /// folders match only a pattern that begins with a dot. A folder that a link leads out of the pattern's first folder is
 /// left out.
 ///
 /// # Errors
-/// The first folder cannot be opened, or too many folders match.
+/// The first folder cannot be opened, unless the pattern is relative, or too many folders match.
 pub(super) fn matching(cwd: &Path, location: &str, user_home: &Path) -> Result<MatchingFolders, InstallError> {
     let whole = cwd.join(paths::expanded(location, Some(user_home)));
     if !is_pattern(location) {
@@ -42,8 +47,13 @@ pub(super) fn matching(cwd: &Path, location: &str, user_home: &Path) -> Result<M
     let (top, rest) = parts.split_at(first);
     let top: PathBuf = top.iter().collect();
     let open = |source| InstallError::Open { path: top.clone(), source };
-    let is_open = Dir::open_ambient_dir(&top, ambient_authority());
-    let root = is_open.and_then(|_| library::resolve(&top)).map_err(open)?;
+    let root = match Dir::open_ambient_dir(&top, ambient_authority()).and_then(|_| library::resolve(&top)) {
+        // Not every project has the folders of a relative pattern.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_relative(location) => {
+            return Ok(MatchingFolders::default());
+        }
+        root => root.map_err(open)?,
+    };
     let mut folders = vec![top.clone()];
     for part in rest {
         folders = below(&folders, part);
@@ -136,7 +146,8 @@ mod tests {
         let found = matching(&top, "m/*/skills", &top).unwrap();
         let names: Vec<String> = ["m/a/skills", "m/c/skills"].map(|name| top.join(name).display().to_string()).into();
         assert_eq!((found.paths, found.warnings.len()), (names, 1));
-        assert!(matching(&top, "none/*/skills", &top).is_err());
+        assert_eq!(matching(&top, "none/*/skills", &top).unwrap(), MatchingFolders::default());
+        assert!(matching(&top, &top.join("none/*/skills").display().to_string(), &top).is_err());
         assert_eq!(matching(&top, "m/../m/*", &top).unwrap().paths.len(), 3, "a, b and c; d leads out");
     }
 }

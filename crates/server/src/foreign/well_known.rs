@@ -207,7 +207,8 @@ async fn rendered(hub: &Shared, kept: &FactsCache, form: &Form, part: Part) -> R
 fn as_archive(entry: &Entry) -> Value {
     json!({
         "name": entry.name.name.as_str(), "type": "archive", "description": shortened(&entry.description),
-        "url": format!("/v1/skills/{}/{}/archive", entry.name, entry.version), "digest": entry.archive.to_string(),
+        "version": entry.version.to_string(), "url": format!("/v1/skills/{}/{}/archive", entry.name, entry.version),
+        "digest": entry.archive.to_string(),
     })
 }
 
