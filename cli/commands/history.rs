@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use library::Revision;
+use library::{Library, Revision};
 use serde_json::Value;
 use skill::counted;
 use skill_manage::{ManageError, documents};
@@ -40,7 +40,9 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
         return lines(context.out, documents::lines(&library, name, limit)?);
     }
     let history = documents::history(&library, name, limit)?;
-    context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;
+    context
+        .out
+        .long_answer(&history, || history.revisions.iter().map(|revision| text(&library, revision)).collect())?;
     Ok(Exit::Done)
 }
 
@@ -60,7 +62,7 @@ pub fn accepted(revision: &Revision) -> Option<String> {
     Some(visible(&format!("proposal {} {edited}accepted by {}", acceptance.proposal, acceptance.reviewer)))
 }
 
-fn text(revision: &Revision) -> String {
+fn text(library: &Library, revision: &Revision) -> String {
     let stamp = &revision.stamp;
     let style = verdict_style(revision.verdict);
     let files = counted(revision.files_changed, "file");
@@ -79,7 +81,8 @@ fn text(revision: &Revision) -> String {
     if let Some(accepted) = accepted(revision) {
         text.push_str(&format!("      {accepted}\n"));
     }
-    if let Some(origin) = &revision.origin
+    let fork = library.merged_fork(revision);
+    if let Some(origin) = fork.as_ref().or(revision.origin.as_ref())
         && matches!(revision.action, library::Action::Install | library::Action::Update)
     {
         let release = origin.version().map(|version| format!(" {version}")).unwrap_or_default();

@@ -3,11 +3,12 @@
 use std::io;
 
 use clap::Args;
-use client::{Info, LockFile, Signed};
+use client::{Info, LockFile, Signed, Spec};
 use evolve::{Count, eprocess::wilson};
+use library::{Library, Origin, Revision};
 use registry_index::{Entry, EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
-use skill::{QualifiedName, counted};
+use skill::{QualifiedName, SkillName, counted};
 
 use crate::{
     context::Context,
@@ -32,11 +33,11 @@ pub struct InfoArgs {
 pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let library = context.library()?;
+    check_source(&library, &spec)?;
     // An unreadable lock file counts as one without sources. Other commands report it.
     let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
     let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
-    let present = library.head(&info.name.name);
-    let is_taken = present.is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
+    let presence = presence(&library, &info.name);
     let releases: Vec<_> = info.releases.iter().collect();
     let signed: Vec<Value> =
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
@@ -48,6 +49,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", info.name, info.location)?;
         if let Some(newest) = releases.first() {
+            newest.title.iter().try_for_each(|title| writeln!(out, "{}", visible(title)))?;
             writeln!(out, "{}", visible(newest.description.trim()))?;
             if !newest.requires.is_empty() {
                 writeln!(out, "Requires: {}", visible(&newest.requires.join("; ")))?;
@@ -68,7 +70,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
             writeln!(out, "{BAD}do not trust it{BAD:#}: {}", visible(why))?;
         }
         let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
-        next_step(&info.name, is_taken, is_offered, out)
+        next_step(&info.name, &presence, is_offered, out)
     })?;
     Ok(Exit::Done)
 }
@@ -102,12 +104,51 @@ fn table_of(info: &Info) -> Table {
     table
 }
 
+/// Refuses the bare name of a skill that was installed from another kind of source, which has no releases.
+fn check_source(library: &Library, spec: &Spec) -> Result<(), CliError> {
+    let Spec::Bare { name, .. } = spec else { return Ok(()) };
+    let head = library.head(name).ok().flatten().filter(|head| !head.tombstone);
+    match head.and_then(|head| head.origin).filter(|origin| origin.as_registry().is_none()) {
+        None => Ok(()),
+        Some(origin) => {
+            let message = format!("{name} was installed from {}, which has no releases", origin.location());
+            Err(CliError::new("not_found", Exit::NotFound, message)
+                .hint(format!("see the installed skill: skillhub status {name}")))
+        }
+    }
+}
+
+/// State of a registry's skill in the library.
+enum Presence {
+    /// It is installed, in the folder with this name.
+    Installed(SkillName),
+    /// Another skill has its name.
+    Taken,
+    /// Nothing has its name.
+    Absent,
+}
+
+fn presence(library: &Library, name: &QualifiedName) -> Presence {
+    let skills = library.skills().unwrap_or_default();
+    let full = name.to_string();
+    let is_it = |head: &Revision| head.origin.as_ref().and_then(Origin::qualified_name).as_ref() == Some(&full);
+    match skills.iter().find(|(_, head)| is_it(head)) {
+        Some((folder, _)) => Presence::Installed(folder.clone()),
+        None if skills.iter().any(|(folder, _)| *folder == name.name) => Presence::Taken,
+        None => Presence::Absent,
+    }
+}
+
 /// Prints the next command, if there is one that applies to this library.
-fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut Page) -> io::Result<()> {
-    match (is_taken, is_offered) {
-        (true, _) => out.message(format_args!("Already installed: skillhub status {}", name.name)),
-        (false, true) => out.message(format_args!("Install it: skillhub install {name}")),
-        (false, false) => Ok(()),
+fn next_step(name: &QualifiedName, presence: &Presence, is_offered: bool, out: &mut Page) -> io::Result<()> {
+    match (presence, is_offered) {
+        (Presence::Installed(folder), _) => out.message(format_args!("Already installed: skillhub status {folder}")),
+        (Presence::Taken, true) => out.message(format_args!(
+            "Install it beside the installed {}: skillhub install {name} --as {}-{}",
+            name.name, name.owner, name.name
+        )),
+        (Presence::Absent, true) => out.message(format_args!("Install it: skillhub install {name}")),
+        (_, false) => Ok(()),
     }
 }
 

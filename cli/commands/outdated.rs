@@ -93,7 +93,7 @@ fn write_list(out: &mut Page, skills: &[&Outdated]) -> io::Result<()> {
         }
         for warning in &skill.warnings {
             out.message(format_args!(
-                "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#} {}",
+                "{WARN}note{WARN:#}: {FAINT}{}{FAINT:#}: {}",
                 skill.origin.name(),
                 visible(&hints::for_user(warning))
             ))?;

@@ -253,7 +253,13 @@ fn fork_is_merged_into_its_original() {
     let lock = fs::read_to_string(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap();
     assert!(lock.contains("acme/alpha") && !lock.contains("\"me/alpha"), "{lock}");
     sandbox.done(&["verify"]);
-    assert_eq!(sandbox.done(&merge)["skills"][0]["status"], "unchanged");
+    let history = sandbox.run(&["history", "alpha"]).exits(0).text();
+    assert!(history.contains("from me/alpha 1.0.0 in "), "{history}");
+    let lineage = sandbox.run(&["lineage", "alpha"]).exits(0).text();
+    assert!(lineage.contains("merged from me/alpha 1.0.0"), "{lineage}");
+    assert!(merged["skills"][0]["warnings"].to_string().contains("was merged in"), "{merged:#}");
+    let again = sandbox.done(&merge)["skills"][0].take();
+    assert_eq!((&again["status"], &again["warnings"]), (&json!("unchanged"), &json!([])), "{again:#}");
     skill(&sandbox, "alpha", "One.\n\nTwo.\n\nThree of acme.\n\nFour.\n\nFive.", "");
     sandbox.done(&["publish", "skills/alpha", "--owner", "acme"]);
     assert_eq!(sandbox.done(&["update"])["skills"][0]["status"], "merged", "it still follows its source");

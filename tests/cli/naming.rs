@@ -43,6 +43,8 @@ fn skill_is_installed_under_other_name() {
     let refused = sandbox.ask(&["install", "zoe/code-review"]).refused_with_hint(6, "exists");
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.contains("skillhub install zoe/code-review --as zoe-code-review"), "{hint}");
+    let info = sandbox.run(&["info", "zoe/code-review"]).exits(0).text();
+    assert!(info.contains("skillhub install zoe/code-review --as zoe-code-review"), "{info}");
     let installed = sandbox.done(&["install", "zoe/code-review", "--as", "zoe-code-review"]);
     assert_eq!(installed["skills"][0]["name"], "zoe/code-review");
     assert!(text(&sandbox, "zoe-code-review").starts_with("---\nname: zoe-code-review\n"));
@@ -57,6 +59,8 @@ fn skill_is_installed_under_other_name() {
     assert_eq!(fields(&sandbox.done(&["status"]), "state"), clean);
     assert_eq!(sandbox.done(&["diff", "zoe-code-review", "--upstream"])["files"], json!([]));
     assert_eq!(sandbox.done(&["info", "zoe-code-review"])["name"], "zoe/code-review");
+    let known = sandbox.run(&["info", "zoe/code-review"]).exits(0).text();
+    assert!(known.contains("Already installed: skillhub status zoe-code-review"), "{known}");
     let again = sandbox.done(&["install", "zoe/code-review"]);
     assert_eq!(again["skills"][0]["status"], "unchanged", "it is known under its other name");
     assert_eq!(sandbox.done(&["history", "zoe-code-review"])["revisions"].as_array().unwrap().len(), 2);
@@ -164,6 +168,10 @@ fn folders_of_one_name_live_together() {
     }
     let place = |parent: &str| sandbox.path("tmp").join(parent).join("notes").to_str().unwrap().to_owned();
     sandbox.done(&["install", &place("a")]);
+    let taken = sandbox.ask(&["install", &place("b")]).refused_with_hint(6, "exists");
+    assert!(taken["hint"].as_str().unwrap().contains("--as notes-2"), "{taken}");
+    let hint = sandbox.ask(&["info", "notes"]).refused_with_hint(7, "not_found")["hint"].to_string();
+    assert!(hint.contains("skillhub status notes"), "{hint}");
     sandbox.done(&["install", &place("b"), "--as", "notes-b"]);
     assert_eq!(fields(&sandbox.done(&["verify"]), "status"), json!({"notes": "pristine", "notes-b": "pristine"}));
     let two = skill_md("notes", "Takes notes. Use in tests.", "Version two of b.");
@@ -174,6 +182,19 @@ fn folders_of_one_name_live_together() {
     assert!(text(&sandbox, "notes").contains("one of a"));
     sandbox.done(&["uninstall", "notes-b"]);
     assert_eq!(fields(&sandbox.done(&["verify"]), "status"), json!({"notes": "pristine"}));
+}
+
+/// A fork of a skill with another name is published under the name of its original, so that both are found.
+#[test]
+fn fork_of_renamed_skill_keeps_its_name() {
+    let sandbox = two_owners();
+    sandbox.done(&["install", "zoe/code-review", "--as", "review-2"]);
+    sandbox.ask(&["publish", "review-2", "--from-fork", "--owner", "mei"]).refused_with_hint(6, "unchanged");
+    sandbox.done(&["manage", "patch", "review-2", "--find", "Write it.", "--replace", "Write it well."]);
+    let published = sandbox.done(&["publish", "review-2", "--from-fork", "--owner", "mei"]);
+    assert_eq!(published["name"], "mei/code-review", "{published:#}");
+    assert_eq!(sandbox.done(&["info", "zoe/code-review"])["forked_by"][0]["name"], "mei/code-review");
+    assert!(text(&sandbox, "review-2").starts_with("---\nname: review-2\n"));
 }
 
 /// Starts a skill with a Chinese title and completes its text. Returns its name.
@@ -200,7 +221,11 @@ fn title_is_found_in_embedded_registry() {
         (&json!(format!("mei/{name}")), &json!("中文技能"))
     );
     assert!(sandbox.run(&["search", "中文"]).exits(0).text().contains("中文技能 · Reads tables."));
+    let hint = sandbox.ask(&["install", "中文技能"]).refused_with_hint(7, "not_found")["hint"].to_string();
+    assert!(hint.contains(&format!("did you mean mei/{name}?")), "{hint}");
+    assert!(sandbox.run(&["info", &name]).exits(0).text().contains("中文技能\n"));
     sandbox.done(&["install", &name]);
+    assert_eq!(sandbox.done(&["read", "中文技能"])["name"], name);
     assert!(sandbox.run(&["list"]).exits(0).text().contains("中文技能 · Reads tables."));
     assert_eq!(sandbox.done(&["list"])["skills"][0]["title"], "中文技能");
     assert!(sandbox.run(&["prompt"]).exits(0).text().contains("<title>\n中文技能\n</title>"));
@@ -252,6 +277,9 @@ fn hostile_title_stays_harmless() {
 #[test]
 fn refused_names_are_reported_at_once() {
     let sandbox = Sandbox::new();
+    let named = sandbox.done(&["new", "图表", "--name", "charts"]);
+    assert_eq!((&named["name"], &named["title"]), (&json!("charts"), &json!("图表")), "{named}");
+    sandbox.ask(&["new", "图表", "--name", "图表"]).refused_with_hint(3, "invalid_skill");
     for name in ["con", "PDF Forms"] {
         let refused = sandbox.ask(&["new", name]).refused_with_hint(3, "invalid_skill");
         assert!(refused["hint"].as_str().unwrap().contains("skillhub new "), "{refused}");

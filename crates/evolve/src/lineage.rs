@@ -134,14 +134,14 @@ pub fn lineage(library: &Library, name: &SkillName) -> Result<Lineage, ManageErr
         if !seen.insert(skill.clone()) {
             continue;
         }
-        links.extend(links_of(&skill, &library.revisions(&skill, usize::MAX)?));
+        links.extend(links_of(library, &skill, &library.revisions(&skill, usize::MAX)?));
         next.extend(absorbed.iter().filter(|(_, into)| *into == skill).map(|(from, _)| from.clone()));
     }
     Ok(Lineage { ok: true, name: name.to_string(), deleted: head.tombstone, number: head.number, links })
 }
 
 /// Extracts the links from a skill's revisions, which are newest first.
-fn links_of(skill: &SkillName, revisions: &[Revision]) -> Vec<Link> {
+fn links_of(library: &Library, skill: &SkillName, revisions: &[Revision]) -> Vec<Link> {
     let mut links = Vec::new();
     let mut before: Option<&Origin> = None;
     for revision in revisions.iter().rev() {
@@ -164,6 +164,8 @@ fn links_of(skill: &SkillName, revisions: &[Revision]) -> Vec<Link> {
             links.push(link(relation, Node::Release(Release::of(origin))));
         }
         before = origin;
+        let fork = library.merged_fork(revision);
+        links.extend(fork.map(|fork| link(Relation::MergedFrom, Node::Release(Release::of(&fork)))));
     }
     links
 }

@@ -5,7 +5,7 @@ use library::{
 };
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Digest, SkillName};
+use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
 
 use super::{PublishError, PublishOptions, Published, Publisher, SkillFolder, publish_files};
@@ -31,6 +31,14 @@ pub enum ForkError {
     /// The publisher is the owner of the original release.
     #[error("{0} belongs to the publishing owner, so it is not a fork")]
     OwnSkill(String),
+    /// The name in the skill's frontmatter cannot be replaced by that of the release.
+    #[error("{name} cannot be published as {wanted}: the name in its frontmatter is not on a line of its own")]
+    Rename {
+        /// Name of the skill.
+        name: SkillName,
+        /// Name of the release that was installed.
+        wanted: SkillName,
+    },
     /// The skill's folder was changed by hand into something unusable.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -51,6 +59,8 @@ impl Fails for ForkError {
                 .hint("change the skill first: an unchanged copy would only have to be kept up to date"),
             Self::OwnSkill(_) => Failure::new(FailureKind::Usage, "own_skill")
                 .hint("publish it without --from-fork, or give another owner with --owner"),
+            Self::Rename { .. } => Failure::new(FailureKind::Invalid, "cannot_rename")
+                .hint("write the name in the frontmatter on a line of its own"),
             Self::Snapshot(error) => error.failure(),
             Self::Library(error) => error.failure(),
         }
@@ -89,7 +99,8 @@ pub struct ForkResults {
 pub type ForkKnown<'a> = dyn Fn(&Library, &Fork<'_>) -> ForkResults + 'a;
 
 /// Publishes the current state of a skill under the publisher's name, with its original release and its recorded
-/// results. The skill in the library continues to follow the release that was installed.
+/// results. The fork has the name of the release, also if that is installed under another one. The skill in the library
+/// continues to follow the release that was installed.
 ///
 /// # Errors
 /// [`PublishError`]; the registry is then unchanged.
@@ -105,17 +116,25 @@ pub fn publish_fork(
     let head = library.head(name).map_err(ForkError::from)?.filter(|head| !head.tombstone);
     let head = head.ok_or_else(|| ForkError::NotHere(name.clone()))?;
     let origin = head.origin.ok_or_else(|| ForkError::NotInstalled(name.clone()))?;
-    let is_owner = |owner: &str| origin.name() == format!("{owner}/{name}");
+    let own_name = origin.bare_name().clone();
+    let is_owner = |owner: &str| origin.name() == format!("{owner}/{own_name}");
     if options.owner.as_deref().is_some_and(is_owner) {
         return Err(ForkError::OwnSkill(origin.name()).into());
     }
     let take_over = if options.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
     let snapshot = library.snapshot(name, stamp, take_over).map_err(ForkError::from)?;
-    let (digest, files) = (snapshot.bundle.digest(), snapshot.bundle);
-    if origin.digest().known() == Some(digest) {
+    let digest = snapshot.bundle.digest();
+    let files = match own_name == *name {
+        true => snapshot.bundle,
+        false => snapshot
+            .bundle
+            .renamed(&own_name, &Limits::default())
+            .ok_or_else(|| ForkError::Rename { name: name.clone(), wanted: own_name.clone() })?,
+    };
+    if origin.digest().known() == Some(files.digest()) {
         return Err(ForkError::NotChanged { name: name.clone(), release: origin.release() }.into());
     }
-    let folder = library.path().join(name.as_str());
+    let folder = library.path().join(own_name.as_str());
     let revision = snapshot.base.as_ref().filter(|revision| revision.digest == digest);
     let results = known(library, &Fork { name, revision, digest, base: &origin.digest().to_string() });
     let files = || SkillFolder::of(&folder, files);

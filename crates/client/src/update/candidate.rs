@@ -187,7 +187,7 @@ impl<'a> OfferedReleases<'a> {
         let RegistryRelease { registry: installed, name, .. } = release;
         let not_a_version = |_| {
             let what = "the requested version in the lock file is invalid".to_owned();
-            InstallError::LockDiffers { name: name.to_string(), what }
+            InstallError::LockDiffers { name: name.to_string(), what, is_frozen: false }
         };
         let wanted = match &skill.wanted {
             Some(wanted) => wanted.clone(),
@@ -231,6 +231,28 @@ impl<'a> OfferedReleases<'a> {
         self.next().map(notes).unwrap_or_default()
     }
 
+    /// Returns the warning of the registry about the installed release, if any.
+    fn of_installed(&self, entry: &Entry) -> Option<String> {
+        let what = match self.registry.state_of(entry) {
+            Some(state) => state.sentence(),
+            None if entry.yanked => format!("{}{}", entry.yank_advice(), self.way_back()),
+            None => {
+                let advice = entry.deprecated()?;
+                format!("is {advice}{}", install_instead(&self.registry, &advice))
+            }
+        };
+        Some(format!("the installed release {} {what}", entry.version))
+    }
+
+    /// Names the release to go back to from a yanked one, as the end of a sentence. Empty if there is a newer one.
+    fn way_back(&self) -> String {
+        match self.newest().map(|entry| &entry.version) {
+            None => "; no other release is offered".to_owned(),
+            Some(version) if *version > self.release.version => String::new(),
+            Some(version) => format!("; to go back, run: skillhub update {}@{version}", self.skill.name),
+        }
+    }
+
     /// Returns the warnings about the installed release and about newer ones.
     fn warnings(&self) -> Vec<String> {
         let Self { skill, entries, .. } = self;
@@ -239,9 +261,9 @@ impl<'a> OfferedReleases<'a> {
         match entries.iter().find(|entry| entry.version == *version) {
             None => warnings.push(format!("its registry no longer has {name} {version}")),
             Some(entry) if entry.digest != *digest => {
-                warnings.push(format!("its registry has different content for the installed {name} {version}"));
+                warnings.push(format!("its registry has different content for the installed release {version}"));
             }
-            Some(entry) => warnings.extend(of_installed(&self.registry, entry)),
+            Some(entry) => warnings.extend(self.of_installed(entry)),
         }
         if self.target == Target::Unneeded {
             warnings.push(format!(
@@ -271,19 +293,6 @@ impl<'a> OfferedReleases<'a> {
         }
         warnings
     }
-}
-
-/// Returns the warning of the registry about the installed release, if any.
-fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
-    let what = match registry.state_of(entry) {
-        Some(state) => state.sentence(),
-        None if entry.yanked => entry.yank_advice(),
-        None => {
-            let advice = entry.deprecated()?;
-            format!("is {advice}{}", install_instead(registry, &advice))
-        }
-    };
-    Some(format!("the installed {} {} {what}", entry.name, entry.version))
 }
 
 /// Fetches the current content of a source without versions.

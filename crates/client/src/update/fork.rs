@@ -56,11 +56,6 @@ fn fork_candidate(
     let base = base.ok_or_else(|| ForkMergeError::Unrelated { name: name.clone(), other })?;
     let found = fetch_release(by.inputs(), request, &fork, &VersionRequest::newest())?;
     let mut warnings = found.warnings;
-    warnings.push(format!(
-        "{} was merged in; {name} keeps its source, {}",
-        found.origin.release(),
-        skill.origin.name()
-    ));
     let is_missing = |required: &String| lock.get(required.split('@').next().unwrap_or_default()).is_none();
     for required in requires::of_bundle(&found.bundle).iter().filter(|required| is_missing(required)) {
         warnings.push(format!("it requires {required}; to install it: skillhub install \"{required}\""));

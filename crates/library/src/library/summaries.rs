@@ -20,7 +20,8 @@ use super::{
 use crate::{
     disk::open_dir,
     folder::{self, Signature},
-    revision::{Revision, RevisionId},
+    origin::Origin,
+    revision::{Action, Revision, RevisionId},
     storage::{GitStorage, StorageError},
 };
 
@@ -91,6 +92,15 @@ impl Library {
     /// The history cannot be read, or has no such revision.
     pub fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
         self.storage()?.ok_or_else(|| StorageError::UnknownRevision(id.to_string()))?.revision(id)
+    }
+
+    /// Returns the origin of the fork that a revision merged in. `None` for a release of the skill's own source, and if
+    /// the fork's revision cannot be read.
+    #[must_use]
+    pub fn merged_fork(&self, revision: &Revision) -> Option<Origin> {
+        let upstream = revision.upstream.as_ref().filter(|_| revision.action == Action::Update)?;
+        let fork = self.revision(upstream).ok()?.origin?;
+        (Some(fork.name()) != revision.origin.as_ref().map(Origin::name)).then_some(fork)
     }
 
     /// Returns the heads of the existing skills, sorted by name.
