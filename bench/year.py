@@ -5,12 +5,14 @@
 
 40 skills, 4,000 patches by an agent and 20,000 outcomes, unless other numbers are given. No person has reviewed any of
 it, which is the most that a review can have to show. Prints the time of a patch, the median time of each command
-against the start of a process that does nothing, and the size of the home before and after `gc`.
+against the start of a process that does nothing, the size of the home before and after `gc`, and the time in which
+`install` and `sync` bring the library to a new machine. Fails if that takes longer than 10 seconds.
 """
 
 import json
 import os
 import pathlib
+import pty
 import random
 import statistics
 import subprocess
@@ -21,6 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("SKILLHUB", ROOT / "target" / "release" / "skillhub")).resolve()
 ROUNDS = 15
+NEW_MACHINE_SECONDS = 10.0
 COMMANDS = [["review"], ["status"], ["stats"], ["stats", "skill-00"], ["list"]]
 
 
@@ -29,7 +32,7 @@ class Year:
 
     def __init__(self, root: pathlib.Path):
         self.root, self.work = root, root / "work"
-        self.work.mkdir()
+        self.work.mkdir(parents=True)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "SKILLHUB_HOME": str(root / "home")}
 
     def run(self, *arguments: str, text: str = "") -> None:
@@ -57,6 +60,16 @@ class Year:
                 reports = []
         return spent * 1000 / patches
 
+    def sync(self, remote: pathlib.Path) -> None:
+        """Synchronises as a person, with a token that is printed at a terminal only."""
+        ours, theirs = pty.openpty()
+        command = [PROGRAM, "reviewer", "new", "--name", "ann"]
+        subprocess.run(command, env=self.env, cwd=self.work, stdin=theirs, stdout=theirs, stderr=theirs, check=True)
+        words = os.read(ours, 4096).decode().split()
+        token = next(word for word in words if word.startswith("skillhub-reviewer-"))
+        self.env["SKILLHUB_REVIEWER_TOKEN"] = token
+        self.run("sync", str(remote))
+
     def size(self) -> float:
         """Returns the megabytes of the home."""
         return sum(path.stat().st_size for path in (self.root / "home").rglob("*") if path.is_file()) / 1e6
@@ -69,6 +82,22 @@ def milliseconds(command: list, year: Year) -> float:
         subprocess.run(command, env=year.env, cwd=year.work, check=True, stdout=subprocess.DEVNULL)
         times.append((time.perf_counter() - start) * 1000)
     return statistics.median(times)
+
+
+def new_machine(year: Year) -> float:
+    """Returns the seconds in which `install` and `sync` bring the library to a new machine."""
+    remote = year.root / "remote.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], env=year.env, check=True)
+    year.sync(remote)
+    other = Year(year.root / "other")
+    start = time.perf_counter()
+    other.run("install")
+    other.sync(remote)
+    took = time.perf_counter() - start
+    skills = [sorted(os.listdir(one.root / ".agents" / "skills")) for one in (year, other)]
+    if skills[0] != skills[1]:
+        sys.exit("the new machine has other skills")
+    return took
 
 
 def main() -> None:
@@ -84,6 +113,10 @@ def main() -> None:
         print(f"home: {year.size():.1f} MB")
         year.run("gc")
         print(f"home after gc: {year.size():.1f} MB")
+        took = new_machine(year)
+        print(f"install and sync on a new machine: {took:.1f} s")
+        if took > NEW_MACHINE_SECONDS:
+            sys.exit(f"a new machine needs longer than {NEW_MACHINE_SECONDS:.0f} s")
 
 
 if __name__ == "__main__":

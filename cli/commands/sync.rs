@@ -84,11 +84,19 @@ fn print(context: &Context, library: &Library, synced: &Synced, dry_run: bool) -
     context.out.answer(&document, |out| {
         for row in &synced.skills {
             let style = if row.change < SyncChange::Conflict { GOOD } else { WARN };
-            let would = if dry_run { "would be " } else { "" };
-            let number = row.number.map(|number| format!(" revision {number}")).unwrap_or_default();
+            let (would, colon) = if dry_run { ("would be ", ":") } else { ("", "") };
+            // The number of a revision that does not exist yet is not known.
+            let number = row
+                .number
+                .filter(|_| !dry_run || row.change != SyncChange::Merged)
+                .map(|number| format!(" revision {number}"))
+                .unwrap_or_default();
             let why = row.message.as_deref().map(|why| format!(": {}", visible(why))).unwrap_or_default();
             let (word, name) = (row.change.as_str(), &row.skill);
-            writeln!(out, "{style}{would}{word}{style:#} {STRONG}{name}{STRONG:#}{FAINT}{number}{FAINT:#}{why}")?;
+            writeln!(
+                out,
+                "{style}{would}{word}{colon}{style:#} {STRONG}{name}{STRONG:#}{FAINT}{number}{FAINT:#}{why}"
+            )?;
             if let Some(next) = next_step(library, row) {
                 writeln!(out, "  {FAINT}{next}{FAINT:#}")?;
             }

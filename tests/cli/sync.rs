@@ -12,10 +12,10 @@ use std::{
 use serde_json::Value;
 use skill::{Bundle, File, Limits, SkillPath};
 
-use crate::support::{Random, Sandbox, git, hostile_line, skill_md};
+use crate::support::{Random, Sandbox, git, hostile_line, repository, skill_md};
 
 /// Number of random edits by all machines together. `SKILLHUB_SYNC_EDITS` sets another one.
-const EDITS: u64 = 30;
+const EDITS: u64 = 200;
 
 /// A machine of a person: a home of its own, and the remote that all of them share.
 struct Machine {
@@ -111,6 +111,11 @@ fn edits_of_two_machines_are_merged() {
         assert!(one.text("demo").contains(text) && two.text("demo").contains(text), "{text}");
     }
     assert_eq!(one.sync()["skills"].as_array().unwrap().len(), 0);
+    let moved = one.sandbox.path("moved.git");
+    git(&one.sandbox, &["init", "--quiet", "--bare", moved.to_str().unwrap()]);
+    let warnings = one.person(&["sync", moved.to_str().unwrap()])["warnings"].to_string();
+    assert!(warnings.contains("remote is now") && warnings.contains("remote.git"), "{warnings}");
+    one.sync();
     let history = one.sandbox.done(&["history", "demo"]);
     assert_eq!(history["revisions"].as_array().unwrap().len(), 3, "{history:#}");
     assert_eq!(one.revisions().len(), 4);
@@ -239,14 +244,24 @@ fn foreign_commit_is_refused() {
 fn bad_remote_is_refused() {
     let shared = Sandbox::new();
     let machine = Machine::new(&remote(&shared));
+    let code = shared.path("code");
+    fs::create_dir_all(&code).unwrap();
+    fs::write(code.join("main.rs"), "fn main() {}\n").unwrap();
+    repository(&shared, &code);
+    machine.sandbox.create("demo", BODY);
+    let other = ["sync", code.to_str().unwrap()];
+    machine.sandbox.run_as(&machine.token, &other).refused_with_hint(2, "not_a_library");
+    assert!(!git(&shared, &["-C", code.to_str().unwrap(), "branch"]).contains("skills/"), "nothing was sent");
+    let secret = machine.sandbox.run_as(&machine.token, &["sync", "https://u:secret@host.invalid/x.git"]);
+    assert!(!secret.refused_with_hint(2, "invalid_spec").to_string().contains("secret"));
     machine.sandbox.run_as(&machine.token, &["sync"]).refused_with_hint(2, "no_remote");
     machine.sandbox.run_as(&machine.token, &["sync", "none.git"]).refused_with_hint(9, "git_failed");
     machine.sandbox.ask(&["sync", machine.remote.to_str().unwrap()]).refused(5, "policy_denied");
 }
 
-/// Starts a sync and kills it after a while, which may be too late.
-fn kill_sync(machine: &Machine, milliseconds: u64) {
-    let mut command = machine.sandbox.command(&["sync", machine.remote.to_str().unwrap()]);
+/// Starts a command and kills it after a while, which may be too late.
+fn kill(machine: &Machine, args: &[&str], milliseconds: u64) {
+    let mut command = machine.sandbox.command(args);
     command.env("SKILLHUB_REVIEWER_TOKEN", &machine.token);
     let mut child: Child = machine.sandbox.start(&mut command);
     thread::sleep(Duration::from_millis(milliseconds));
@@ -290,10 +305,16 @@ fn random_edits_and_kills_converge() {
         let name = names[usize::try_from(random.below(3)).unwrap()];
         let start = format!("step {} of the work is number ", random.below(12));
         let old = machine.text(name).lines().find(|line| line.starts_with(&start)).unwrap().to_owned();
-        let done = machine.patch(name, &old, &format!("{start}{edit}"));
+        let new = format!("{start}{edit}");
+        if random.below(8) == 0 {
+            // The killed edit may have been made.
+            kill(machine, &["manage", "patch", name, "--find", &old, "--replace", &new], random.below(60));
+            continue;
+        }
+        let done = machine.patch(name, &old, &new);
         made.insert(done["revision"].as_str().unwrap().to_owned());
         match random.below(6) {
-            0 | 1 => kill_sync(machine, random.below(400)),
+            0 | 1 => kill(machine, &["sync", machine.remote.to_str().unwrap()], random.below(400)),
             2 | 3 => {
                 let synced = machine.sync();
                 conflicts += synced["skills"].as_array().unwrap().iter().filter(|r| r["change"] == "conflict").count();

@@ -149,6 +149,12 @@ pub fn sync(library: &mut Library, request: &SyncRequest<'_>) -> Result<Synced, 
     let location = request.remote.or(settings.remote.as_deref()).ok_or(SyncError::NoRemote)?.to_owned();
     let remote = Remote::open(&location, request.base, library.ensure_history()?)?;
     let repo = Repository::open_bare(library.history_path())?;
+    let is_new = settings.remote.as_ref() != Some(&remote.url);
+    if is_new {
+        remote.check_purpose()?;
+    }
+    let before = settings.remote.clone().filter(|_| is_new && !request.dry_run);
+    let moved = before.map(|before| format!("the library's remote is now {}; it was {before}", remote.url));
     let mut rows = BTreeMap::new();
     for attempt in 0..ATTEMPTS {
         if attempt > 0 {
@@ -165,7 +171,8 @@ pub fn sync(library: &mut Library, request: &SyncRequest<'_>) -> Result<Synced, 
             for row in round.sent {
                 rows.entry(row.skill.clone()).or_insert(row);
             }
-            let (skills, warnings, machines) = (rows.into_values().collect(), round.warnings, round.machines);
+            let warnings = moved.into_iter().chain(round.warnings).collect();
+            let (skills, machines) = (rows.into_values().collect(), round.machines);
             return Ok(Synced { remote: remote.url, machine: settings.machine, machines, skills, warnings });
         }
     }

@@ -6,7 +6,7 @@ use library::{CommitError, LibraryError, StorageError};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{git::ProgramError, registry::RegistryError};
+use crate::{git::ProgramError, registry::RegistryError, spec::SpecError};
 
 /// Reasons why a library cannot be synchronised.
 #[derive(Debug, Error)]
@@ -14,9 +14,12 @@ pub enum SyncError {
     /// No remote was given, and none is known from before.
     #[error("the library has no remote yet")]
     NoRemote,
-    /// The remote's location cannot be parsed.
+    /// The remote's address cannot be parsed.
     #[error(transparent)]
-    Location(#[from] RegistryError),
+    Address(SpecError),
+    /// The remote's location cannot be used.
+    #[error(transparent)]
+    Location(RegistryError),
     /// git could not reach the remote.
     #[error("cannot reach {remote}: {source}")]
     Unreached {
@@ -24,6 +27,12 @@ pub enum SyncError {
         remote: String,
         /// Failure of git.
         source: ProgramError,
+    },
+    /// The remote has branches, but none of a library.
+    #[error("{remote} is not empty, and was never used to synchronise a library")]
+    OtherPurpose {
+        /// URL or folder of the remote.
+        remote: String,
     },
     /// The remote has more than a library can have.
     #[error("{remote} has {what}")]
@@ -79,6 +88,7 @@ impl Fails for SyncError {
         match self {
             Self::NoRemote => Failure::new(FailureKind::Usage, "no_remote")
                 .hint("name a git URL or a bare repository once; see the examples: skillhub help sync"),
+            Self::Address(error) => error.failure(),
             Self::Location(error) => error.failure(),
             Self::Unreached { source, .. } => match source.failure() {
                 failure if failure.hint.is_some() => failure,
@@ -87,6 +97,8 @@ impl Fails for SyncError {
                      a new remote is an empty repository, as `git init --bare FOLDER` makes it",
                 ),
             },
+            Self::OtherPurpose { .. } => Failure::new(FailureKind::Usage, "not_a_library")
+                .hint("name an empty repository of your own, as `git init --bare FOLDER` makes it; nothing was sent"),
             Self::TooMuch { .. } => {
                 Failure::new(FailureKind::Invalid, "too_large").hint("use a repository that only your libraries are in")
             }

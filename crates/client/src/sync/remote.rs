@@ -15,7 +15,7 @@ use skill::{Limits, SkillName};
 use super::{SyncError, settings::is_machine};
 use crate::{
     git::{self, ProgramError, is_lost_race},
-    registry::Location,
+    registry::{Location, RegistryError},
     spec::transport_of,
 };
 
@@ -53,7 +53,11 @@ pub(super) struct BranchUpdate {
 impl Remote {
     /// Opens a remote for a history. A folder is relative to `base`.
     pub fn open(text: &str, base: &Path, history: PathBuf) -> Result<Self, SyncError> {
-        let url = match Location::read(text, base)? {
+        let location = Location::read(text, base).map_err(|error| match error {
+            RegistryError::Location(error) => SyncError::Address(error),
+            other => SyncError::Location(other),
+        });
+        let url = match location? {
             Location::Folder(path) => path.display().to_string(),
             Location::Git(spec) => spec.url(),
         };
@@ -63,6 +67,19 @@ impl Remote {
         rewritten.args(["ls-remote", "--get-url", "--", &remote.url]);
         remote.transport = transport_of(remote.run(rewritten)?.trim());
         Ok(remote)
+    }
+
+    /// Checks that the repository is empty or already exchanges libraries: then it has the branch of a machine.
+    pub fn check_purpose(&self) -> Result<(), SyncError> {
+        let mut list = self.program(&[]);
+        list.args(["ls-remote", "--", &self.url]);
+        let listed = self.run(list)?;
+        let is_of_machine =
+            |line: &str| line.split_once("\trefs/heads/machines/").is_some_and(|(_, name)| is_machine(name));
+        match listed.is_empty() || listed.lines().any(is_of_machine) {
+            true => Ok(()),
+            false => Err(SyncError::OtherPurpose { remote: self.url.clone() }),
+        }
     }
 
     /// Fetches all branches. New objects arrive as one synced pack whose objects git has checked.
