@@ -60,7 +60,7 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// requested = "^1.2"            # version request of the user
 /// version = "1.2.3"
 /// kind = "registry"             # or git, folder, archive
-/// source = "…"                  # location of the registry, git URL or path
+/// source = "…"                  # location of the registry, git URL or path; ./… is relative to this file
 /// local = true                  # the source exists on this machine only
 /// commit = "…"                  # of a git source
 /// signer = "SHA256:…"           # the owner's key that signed the release
@@ -256,6 +256,7 @@ impl LockFile {
         for (at, table) in tables.into_iter().enumerate() {
             check_kind(&table, path)?;
             let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill number {}: {what}", at + 1)))?;
+            let skill = skill.with_absolute_source(folder_of(path));
             if let Some(double) = skills.insert(skill.name(), skill) {
                 return Err(damaged(format!("{} is listed twice", double.name())));
             }
@@ -335,7 +336,7 @@ impl LockFile {
         }
         for skill in self.skills.values() {
             text.push('\n');
-            text.push_str(&skill.table_text());
+            text.push_str(&skill.clone().with_relative_source(folder_of(&self.path)).table_text());
         }
         text
     }

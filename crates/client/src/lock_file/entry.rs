@@ -1,12 +1,15 @@
 //! [`LockedSkill`] as text: the format of an entry in the file.
 
-use std::fmt::Display;
+use std::{ffi::OsStr, fmt::Display, path::Path};
 
 use library::{Origin, OriginFields};
 use skill::{Digest, SkillName};
 use toml::{Table, Value};
 
 use super::{LockedSkill, LockedWaiver};
+
+/// Start of a path below the file's folder.
+const BELOW: &str = "./";
 
 impl LockedSkill {
     /// Reads a `[[skill]]` table.
@@ -40,6 +43,37 @@ impl LockedSkill {
         };
         skill.raw = raw;
         Ok(skill)
+    }
+
+    /// Returns the entry with the absolute path of a folder or archive that the file has relative to its own folder.
+    pub(super) fn with_absolute_source(self, project: &Path) -> Self {
+        let absolute = |text: &str| Some(project.join(text.strip_prefix(BELOW)?).display().to_string());
+        self.with_source(absolute)
+    }
+
+    /// Returns the entry with a path relative to the file's folder if the folder or archive is below it, so that every
+    /// clone of a project finds it.
+    pub(super) fn with_relative_source(self, project: &Path) -> Self {
+        let relative = |text: &str| {
+            let below = Path::new(text).strip_prefix(project).ok()?;
+            if !project.is_absolute() || below.as_os_str().is_empty() {
+                return None;
+            }
+            let parts: Vec<&str> = below.iter().map(OsStr::to_str).collect::<Option<_>>()?;
+            Some(format!("{BELOW}{}", parts.join("/")))
+        };
+        self.with_source(relative)
+    }
+
+    fn with_source(mut self, change: impl Fn(&str) -> Option<String>) -> Self {
+        if let Origin::Folder { path: place, .. } | Origin::Archive { place, .. } = &mut self.origin {
+            for text in [place, &mut self.requested] {
+                if let Some(changed) = change(text) {
+                    *text = changed;
+                }
+            }
+        }
+        self
     }
 
     /// Formats the entry as a `[[skill]]` table.
