@@ -50,6 +50,8 @@ pub struct DoctorArgs {
 enum State {
     /// No fault.
     Ok,
+    /// No fault of skillhub's own files, but agents or skills lack something.
+    Warn,
     /// A fault that `--fix` can repair.
     Found,
     /// A fault that has been repaired.
@@ -62,6 +64,7 @@ impl State {
     fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
+            Self::Warn => "warn",
             Self::Found => "found",
             Self::Mended => "mended",
             Self::Cannot => "cannot",
@@ -129,6 +132,11 @@ impl Findings {
     /// Adds a note about something that may be intended.
     fn note(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
         self.add(check, code, State::Ok, path, message);
+    }
+
+    /// Adds a warning about the machine or the agents, which is not a fault of skillhub's own files.
+    fn warn(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
+        self.add(check, code, State::Warn, path, message);
     }
 
     /// Adds a fault that `doctor` cannot repair. The message names the remedy.
@@ -245,14 +253,15 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
 fn answer(context: &Context, library: &Path, findings: &Findings) -> Result<Exit, CliError> {
     let open = findings.list.iter().filter(|finding| finding.state.is_open()).count();
     let checks: Vec<Value> = findings.list.iter().map(Finding::to_json).collect();
-    let unwell = findings.list.iter().filter(|finding| finding.state != State::Ok);
+    let unwell = findings.list.iter().filter(|finding| !matches!(finding.state, State::Ok | State::Warn));
     let problems: Vec<Value> = unwell.map(Finding::to_problem).collect();
     let document = json!({
         "ok": open == 0, "library": library, "home": context.home.path(), "checks": checks,
         "problems": problems,
         "summary": {
-            "ok": findings.count(State::Ok), "mended": findings.count(State::Mended),
-            "found": findings.count(State::Found), "cannot": findings.count(State::Cannot),
+            "ok": findings.count(State::Ok), "warn": findings.count(State::Warn),
+            "mended": findings.count(State::Mended), "found": findings.count(State::Found),
+            "cannot": findings.count(State::Cannot),
         },
     });
     context

@@ -18,10 +18,14 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub new pdf-forms
   skillhub new 中文技能                          a suggested ASCII name, with this title
+  skillhub new 中文技能 --name report-forms      this name, with this title
   skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields.\" --in skills")]
 pub struct NewArgs {
     /// Name of the skill and of its folder, or a title in any script
     name: String,
+    /// Name of the skill and of its folder, if NAME is a title
+    #[arg(long = "name", value_name = "ASCII_NAME", id = "ascii_name")]
+    ascii_name: Option<String>,
     /// What the skill does and when to use it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -56,9 +60,24 @@ fn named(text: &str) -> Result<(SkillName, Option<&str>), CliError> {
     }
 }
 
+/// Returns a name that was given beside a title. Registries must accept it.
+fn chosen(text: &str) -> Result<SkillName, CliError> {
+    match named(text)? {
+        (name, None) => Ok(name),
+        (suggested, Some(_)) => {
+            let message = format!("{text:?} is not a name that registries accept: it is not ASCII");
+            Err(CliError::new("invalid_skill", Exit::Invalid, message)
+                .hint(format!("use lowercase letters, digits and single hyphens, such as {suggested}")))
+        }
+    }
+}
+
 /// Creates the folder with its `SKILL.md`.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
-    let (name, title) = named(&args.name)?;
+    let (name, title) = match &args.ascii_name {
+        Some(name) => (chosen(name)?, Some(args.name.trim()).filter(|title| *title != name)),
+        None => named(&args.name)?,
+    };
     let text = template::skill_md(name.as_str(), title, args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };
     let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default())
@@ -75,11 +94,11 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;
         if let Some(title) = title {
-            out.message(format_args!(
-                "{} is its title. Skills are published under ASCII names: to choose another one, change `name` in \
-                 SKILL.md and rename the folder",
-                visible(title)
-            ))?;
+            let other = match args.ascii_name {
+                Some(_) => "",
+                None => ". Skills are published under ASCII names; to choose one, use --name",
+            };
+            out.message(format_args!("{} is its title{other}", visible(title)))?;
         }
         out.message(format_args!(
             "Next: edit it, then check it with `skillhub validate {}`\nWhen it was used, `skillhub curate plan` suggests \

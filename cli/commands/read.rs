@@ -1,6 +1,6 @@
 //! `skillhub read` prints a skill's instructions, or one of its files, as an agent reads them.
 
-use agent::{Catalogue, Instructions, SkillSelector};
+use agent::{Catalogue, Instructions, ListedSkill, SkillSelector};
 use clap::Args;
 use library::{UseKind, UseState};
 use ops::Used;
@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let catalogue = context.catalogue(&context.places(true), context.public_skills()?, args.agent.as_deref())?;
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let which = which(context, &args.name)?;
+    let which = which(context, &catalogue.seen(&settings, &agent), &args.name)?;
     let opened = agent::open_in_run(&catalogue, &settings, &agent, &which, args.run.as_deref())
         .map_err(failed)
         .and_then(|opened| match opened.asked && !context.is_person() {
@@ -61,13 +61,19 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Resolves the skill on the command line. A path is that of a `SKILL.md`, as printed by `prompt`.
-fn which(context: &Context, text: &str) -> Result<SkillSelector, CliError> {
+/// Resolves the skill on the command line. A path is that of a `SKILL.md`, as printed by `prompt`. A title means the
+/// one skill that has it, unless it is also a name.
+fn which(context: &Context, seen: &[&ListedSkill], text: &str) -> Result<SkillSelector, CliError> {
     if text.ends_with("SKILL.md") {
         let path = context.absolute(text.as_ref());
         return Ok(SkillSelector { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }
-    Ok(SkillSelector { name: Some(context.skill_called(text)?), path: None })
+    let mut titled = seen.iter().filter(|listed| listed.title.as_deref() == Some(text));
+    let name = match (titled.next(), titled.next()) {
+        (Some(only), None) if seen.iter().all(|listed| listed.name.as_str() != text) => only.name.clone(),
+        _ => context.skill_called(text)?,
+    };
+    Ok(SkillSelector { name: Some(name), path: None })
 }
 
 fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {

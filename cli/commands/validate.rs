@@ -1,8 +1,8 @@
 //! `skillhub validate` checks skills against the standard.
 
-use std::path::PathBuf;
+use std::{collections::HashMap, path::PathBuf};
 
-use agent::ListingBudget;
+use agent::{HostListing, ListingBudget, ListingText};
 use clap::Args;
 use library::{find_agent, folder};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::{
     commands::discovery::{FoundSkill, find, map_parallel},
     context::Context,
     exit::{CliError, Exit, io_at},
-    print::{BAD, GOOD, STRONG, problem_line},
+    print::{BAD, GOOD, STRONG, WARN, problem_line, visible},
 };
 
 /// Flags of `validate`.
@@ -39,6 +39,7 @@ pub struct ValidateArgs {
 struct Document {
     ok: bool,
     skills: Vec<Checked>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -47,6 +48,14 @@ struct Checked {
     name: Option<String>,
     valid: bool,
     problems: Vec<Problem>,
+    #[serde(skip)]
+    description: String,
+}
+
+/// A checked skill with the description that hosts list.
+struct Looked {
+    examined: Examined,
+    description: String,
 }
 
 /// Checks every skill and reports every problem.
@@ -54,7 +63,8 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Standard };
     let skills = find(context, &args.path)?;
     let checked = map_parallel(skills, |found| check(&found, strictness));
-    let document = Document { ok: checked.iter().all(|skill| skill.valid), skills: checked };
+    let warnings = cut_descriptions(&checked);
+    let document = Document { ok: checked.iter().all(|skill| skill.valid), skills: checked, warnings };
     context.out.answer(&document, |out| {
         for skill in &document.skills {
             let (style, word) = if skill.valid { (GOOD, "valid") } else { (BAD, "invalid") };
@@ -67,22 +77,51 @@ pub fn run(context: &Context, args: &ValidateArgs) -> Result<Exit, CliError> {
         if document.skills.len() > 1 {
             writeln!(out, "Valid: {count} of {}", counted(document.skills.len(), "skill"))?;
         }
+        for warning in &document.warnings {
+            writeln!(out, "{WARN}note{WARN:#}: {}", visible(warning))?;
+        }
         Ok(())
     })?;
     Ok(if document.ok { Exit::Done } else { Exit::Invalid })
 }
 
-fn check(found: &FoundSkill, strictness: Strictness) -> Checked {
-    let Examined { name, problems } =
-        look(found, strictness).unwrap_or_else(|error| Examined { name: None, problems: vec![unreadable(&error)] });
-    let valid = !problems.iter().any(Problem::is_error);
-    Checked { path: found.path.clone(), name, valid, problems }
+/// Names the hosts that would not list all descriptions if an agent got all of these skills.
+fn cut_descriptions(skills: &[Checked]) -> Vec<String> {
+    let listed = skills.iter().filter(|skill| !skill.description.is_empty());
+    let texts: Vec<ListingText<'_>> = listed
+        .filter_map(|skill| {
+            let (name, description, folder) = (skill.name.as_deref()?, &skill.description, Some(skill.path.as_path()));
+            Some(ListingText { name, description, folder })
+        })
+        .collect();
+    if texts.len() < 2 {
+        return Vec::new();
+    }
+    let of_host = |budget: &ListingBudget| {
+        let listing = HostListing::of_texts(&texts, Some(budget), &HashMap::new());
+        let cuts = listing.described_cuts(find_agent(budget.agent)?.name, budget, |_| true)?;
+        Some(format!("if an agent gets all of these skills, {cuts}"))
+    };
+    ListingBudget::all().iter().filter_map(of_host).collect()
 }
 
-fn look(found: &FoundSkill, strictness: Strictness) -> Result<Examined, CliError> {
+fn check(found: &FoundSkill, strictness: Strictness) -> Checked {
+    let unusable = |error: &CliError| Looked {
+        examined: Examined { name: None, problems: vec![unreadable(error)] },
+        description: String::new(),
+    };
+    let Looked { examined, description } = look(found, strictness).unwrap_or_else(|error| unusable(&error));
+    let Examined { name, problems } = examined;
+    let valid = !problems.iter().any(Problem::is_error);
+    Checked { path: found.path.clone(), name, valid, problems, description }
+}
+
+fn look(found: &FoundSkill, strictness: Strictness) -> Result<Looked, CliError> {
     let limits = Limits::default();
     if found.archive {
-        return Ok(examine_bundle(&found.bundle(folder::Leftovers::Skip)?, None, strictness, &limits));
+        let bundle = found.bundle(folder::Leftovers::Skip)?;
+        let description = bundle.skill_md().map(|text| field_of(text, "description")).unwrap_or_default();
+        return Ok(Looked { examined: examine_bundle(&bundle, None, strictness, &limits), description });
     }
     let survey = folder::survey(folder::open_resolved(&found.path).map_err(io_at(&found.path))?, &limits)?;
     let folder = found.folder_name();
@@ -94,8 +133,15 @@ fn look(found: &FoundSkill, strictness: Strictness) -> Result<Examined, CliError
         texts: &texts,
     };
     let mut examined = examine(&listing, strictness, &limits);
-    examined.problems.extend(survey.skill_md.as_deref().and_then(|text| shortened(str::from_utf8(text).ok()?)));
-    Ok(examined)
+    let skill_md = survey.skill_md.as_deref().and_then(|text| str::from_utf8(text).ok()).unwrap_or_default();
+    examined.problems.extend(shortened(skill_md));
+    Ok(Looked { examined, description: field_of(skill_md, "description") })
+}
+
+/// Returns the text of a key of the frontmatter; empty if it cannot be read.
+fn field_of(skill_md: &str, key: &str) -> String {
+    let fields = as_json(skill_md, &Limits::default()).ok();
+    fields.as_ref().and_then(|fields| fields.get(key)?.as_str()).unwrap_or_default().to_owned()
 }
 
 /// Warns about a description that a host shortens in its list of skills, together with the key `when_to_use` that

@@ -62,7 +62,7 @@ pub enum Appended {
 #[derive(Debug, Error)]
 pub enum AppendError {
     /// The name is not ASCII, or is a device name of Windows.
-    #[error("cannot publish {0}: the name must be ASCII and must not be a device name")]
+    #[error("cannot publish {name}: {why}", name = .0, why = .0.name.unpublishable().unwrap_or_default())]
     Name(QualifiedName),
     /// The `SKILL.md` in the bundle does not describe this skill.
     #[error("the bundle is not the skill {name}: {reason}")]

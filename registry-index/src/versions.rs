@@ -20,7 +20,7 @@ pub enum ReleaseSelector {
 
 /// The text is not a valid [`ReleaseSelector`].
 #[derive(Debug, Error)]
-#[error("{text:?} is neither a version nor a range: {source}")]
+#[error("{text:?} is neither a version nor a range of versions")]
 pub struct ReleaseSelectorError {
     /// Text as given by the caller.
     pub text: String,

@@ -36,7 +36,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
         findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
     }
     for (agent, warning) in context.listing_warnings(Catalogue::inspect)? {
-        findings.note("agents", "descriptions_not_listed", agent, warning);
+        findings.warn("agents", "descriptions_not_listed", agent, warning);
     }
     findings.close("agents", context.library_path(), "all agents read the content that skillhub manages");
     Ok(())
@@ -52,7 +52,7 @@ pub fn check_needs(context: &Context, findings: &mut Findings) -> Result<(), Cli
         Some((listed.name.clone(), needs::stated(files.skill_md()?)))
     });
     for (skill, needs) in needs::missing(context, stated) {
-        findings.note("needs", "needs_missing", &skill, needs::describe(&skill, &needs));
+        findings.warn("needs", "needs_missing", &skill, needs::describe(&skill, &needs));
     }
     findings.close(
         "needs",

@@ -70,11 +70,12 @@ impl Line<'_> {
     fn write(&self, out: &mut dyn Write, width: usize) -> io::Result<()> {
         let style = match self.state {
             State::Ok | State::Mended => GOOD,
-            State::Found => WARN,
+            State::Warn | State::Found => WARN,
             State::Cannot => BAD,
         };
         let word = match self.state {
             State::Ok => "ok",
+            State::Warn => "warn",
             State::Found => "fixable",
             State::Mended => "fixed",
             State::Cannot => "error",
@@ -86,7 +87,7 @@ impl Line<'_> {
         // The path of a finding without a fault is in the JSON document only.
         let last = lines.last().map_or(0, |line| line.width());
         match self.state {
-            State::Ok => writeln!(out),
+            State::Ok | State::Warn => writeln!(out),
             _ if last.saturating_add(2 + self.path.width()) <= width => {
                 writeln!(out, "  {FAINT}{}{FAINT:#}", self.path)
             }

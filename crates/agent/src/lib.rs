@@ -41,7 +41,7 @@ pub use error::{AgentError, ask_hint};
 pub use fit::{Fit, Fitted};
 pub use host::{Host, HostEnvironment};
 pub use listed_skill::ListedSkill;
-pub use listing::{BudgetUnit, HostListing, ListedAs, ListingBudget, ListingEntry};
+pub use listing::{BudgetUnit, HostListing, ListedAs, ListingBudget, ListingEntry, ListingText};
 pub use permission::{Permission, PermissionDecision, Permissions, Subject, matches};
 pub use prompt::{FORMS, Form, ListOptions, evolution_advice, prompt};
 pub use read::{

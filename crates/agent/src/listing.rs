@@ -9,7 +9,7 @@
 
 use std::{cmp::Reverse, collections::HashMap, path::Path};
 
-use skill::{counted, shell_word};
+use skill::{SkillPath, counted, shell_word};
 
 use crate::{listed_skill::ListedSkill, safe_text::single_line};
 
@@ -124,11 +124,36 @@ impl ListingBudget {
     }
 }
 
+/// The parts of a skill that a host lists.
+#[derive(Debug, Clone, Copy)]
+pub struct ListingText<'a> {
+    /// Name of the skill.
+    pub name: &'a str,
+    /// Its whole description.
+    pub description: &'a str,
+    /// Absolute path of its folder. `None` for a built-in skill.
+    pub folder: Option<&'a Path>,
+}
+
 impl HostListing {
     /// Lists skills as a host does, without a budget if none is documented. `uses` counts the recent uses by name.
     #[must_use]
     pub fn of(skills: &[&ListedSkill], budget: Option<&ListingBudget>, uses: &HashMap<String, u64>) -> Self {
-        let lines: Vec<Line<'_>> = skills.iter().map(|listed| Line::of(listed, budget)).collect();
+        let texts: Vec<ListingText<'_>> = skills
+            .iter()
+            .map(|listed| ListingText {
+                name: listed.name.as_str(),
+                description: &listed.description,
+                folder: listed.path.as_deref(),
+            })
+            .collect();
+        Self::of_texts(&texts, budget, uses)
+    }
+
+    /// Lists skills as [`HostListing::of`] does, also ones that are not in a catalogue.
+    #[must_use]
+    pub fn of_texts(skills: &[ListingText<'_>], budget: Option<&ListingBudget>, uses: &HashMap<String, u64>) -> Self {
+        let lines: Vec<Line<'_>> = skills.iter().map(|skill| Line::of(*skill, budget)).collect();
         match budget {
             None => Self { roots: Vec::new(), entries: lines.iter().map(|line| line.entry(usize::MAX)).collect() },
             Some(budget) if budget.unit == BudgetUnit::Characters => least_used_first(&lines, budget, uses),
@@ -152,8 +177,24 @@ impl HostListing {
     /// product's name.
     #[must_use]
     pub fn warning(&self, host: &str, budget: &ListingBudget, is_named: impl Fn(&str) -> bool) -> Option<String> {
+        let cuts = self.described_cuts(host, budget, &is_named)?;
+        let first = self.cut().find(|entry| is_named(&entry.name))?;
+        let (name, agent) = (shell_word(&first.name), budget.agent);
+        Some(format!("{cuts}. Shorten descriptions, or hide a skill from it: skillhub disable {name} --agent {agent}"))
+    }
+
+    /// Describes the cuts that `is_named` may name. `None` if nothing is cut. `host` is the product's name.
+    #[must_use]
+    pub fn described_cuts(
+        &self,
+        host: &str,
+        budget: &ListingBudget,
+        is_named: impl Fn(&str) -> bool,
+    ) -> Option<String> {
         let cut: Vec<&ListingEntry> = self.cut().filter(|entry| is_named(&entry.name)).collect();
-        let first = cut.first()?;
+        if cut.is_empty() {
+            return None;
+        }
         let has = |listed| cut.iter().any(|entry| entry.listed == listed);
         let verb = if has(ListedAs::LeftOut) {
             "drops descriptions or the whole entries"
@@ -167,13 +208,10 @@ impl HostListing {
             names.push(format!("{} more", cut.len() - NAMED));
         }
         Some(format!(
-            "{host} {verb} of {} ({}): its list of skills has room for {}. Shorten descriptions, or hide a skill from it: \
-             skillhub disable {} --agent {}",
+            "{host} {verb} of {} ({}): its list of skills has room for {}",
             counted(cut.len(), "skill"),
             names.join(", "),
-            budget.described(),
-            shell_word(&first.name),
-            budget.agent
+            budget.described()
         ))
     }
 }
@@ -189,14 +227,18 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(listed: &'a ListedSkill, budget: Option<&ListingBudget>) -> Self {
-        let whole = single_line(&listed.description);
+    fn of(skill: ListingText<'a>, budget: Option<&ListingBudget>) -> Self {
+        let whole = single_line(skill.description);
         let most = budget.and_then(|budget| budget.description_chars).unwrap_or(usize::MAX);
         let is_capped = whole.chars().count() > most;
         let description = if is_capped { whole.chars().take(most - 1).chain(['…']).collect() } else { whole };
         let has_path = budget.is_some_and(|budget| budget.unit == BudgetUnit::Tokens);
-        let end = if has_path { format!(" (file: {})", single_line(&listed.location())) } else { String::new() };
-        Self { name: listed.name.as_str(), description, is_capped, end }
+        let file = skill
+            .folder
+            .map(|folder| folder.join(SkillPath::SKILL_MD).to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let end = if has_path { format!(" (file: {})", single_line(&file)) } else { String::new() };
+        Self { name: skill.name, description, is_capped, end }
     }
 
     /// Returns the line with so many characters of the description.
@@ -243,7 +285,7 @@ fn least_used_first(lines: &[Line<'_>], budget: &ListingBudget, uses: &HashMap<S
 }
 
 /// Abbreviates folders, then shortens all descriptions to the same length, then leaves out the last skills.
-fn evenly(mut lines: Vec<Line<'_>>, skills: &[&ListedSkill], budget: &ListingBudget) -> HostListing {
+fn evenly(mut lines: Vec<Line<'_>>, skills: &[ListingText<'_>], budget: &ListingBudget) -> HostListing {
     let total =
         |lines: &[Line<'_>], chars: usize| -> usize { lines.iter().map(|line| budget.cost(&line.text(chars))).sum() };
     let mut roots = Vec::new();
@@ -276,10 +318,10 @@ fn evenly(mut lines: Vec<Line<'_>>, skills: &[&ListedSkill], budget: &ListingBud
 }
 
 /// Replaces the folders of skills with `r0`, `r1` and so on, and returns the lines that explain these.
-fn abbreviate(lines: &mut [Line<'_>], skills: &[&ListedSkill]) -> Vec<String> {
+fn abbreviate(lines: &mut [Line<'_>], skills: &[ListingText<'_>]) -> Vec<String> {
     let mut folders: Vec<&Path> = Vec::new();
-    for (line, listed) in lines.iter_mut().zip(skills) {
-        let Some(path) = listed.path.as_deref() else { continue };
+    for (line, skill) in lines.iter_mut().zip(skills) {
+        let Some(path) = skill.folder else { continue };
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
         let at = folders.iter().position(|known| *known == folder).unwrap_or(folders.len());
         if at == folders.len() {

@@ -111,7 +111,17 @@ impl SkillName {
     /// Returns whether registries accept the name: it conforms, is ASCII, and is not a reserved device name of Windows.
     #[must_use]
     pub fn is_publishable(&self) -> bool {
-        is_plain(&self.0) && !is_device_name(&self.0)
+        self.unpublishable().is_none()
+    }
+
+    /// Returns the reason why registries refuse the name, as a sentence about it. `None` if they accept it.
+    #[must_use]
+    pub fn unpublishable(&self) -> Option<&'static str> {
+        match () {
+            () if is_device_name(&self.0) => Some("Windows reserves it for a device"),
+            () if !is_plain(&self.0) => Some("it may have only lower-case ASCII letters, digits and single hyphens"),
+            () => None,
+        }
     }
 }
 

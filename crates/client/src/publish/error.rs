@@ -52,7 +52,7 @@ pub enum PublishError {
         second: PathBuf,
     },
     /// The skill's name is not allowed in registries.
-    #[error("cannot publish a skill named {0}: the name must be ASCII and must not be a device name")]
+    #[error("cannot publish a skill named {name}: {why}", name = .0, why = .0.unpublishable().unwrap_or_default())]
     Name(SkillName),
     /// The folder's name is not a valid skill name.
     #[error(transparent)]

@@ -41,9 +41,26 @@ impl Frontmatter {
     pub fn needs(&self) -> Needs {
         Needs::of(&self.map)
     }
+
+    /// Returns the groups of `metadata.needs` that do not exist, such as misspelled ones.
+    #[must_use]
+    pub fn unknown_needs(&self) -> Vec<String> {
+        let groups: Vec<&str> = match self.map.get("metadata").and_then(|metadata| metadata.get("needs")) {
+            Some(Value::String(text)) => {
+                let parts = text.split([';', '\n']).map(|part| part.split(':').next().unwrap_or(part).trim());
+                parts.filter(|group| !group.is_empty()).collect()
+            }
+            Some(Value::Mapping(groups)) => groups.keys().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        groups.into_iter().filter(|group| !Needs::GROUPS.contains(group)).take(NAMES).map(str::to_owned).collect()
+    }
 }
 
 impl Needs {
+    /// Keys of `metadata.needs`.
+    pub const GROUPS: [&'static str; 3] = ["programs", "servers", "variables"];
+
     /// Reads the needs from a frontmatter's map. Names with other characters than such names have are ignored.
     fn of(map: &Mapping) -> Self {
         let Some(metadata) = map.get("metadata") else { return Self::default() };
@@ -51,7 +68,7 @@ impl Needs {
         match metadata.get("needs") {
             Some(Value::String(text)) => needs.add_text(text),
             Some(value) => {
-                for kind in ["programs", "servers", "variables"] {
+                for kind in Self::GROUPS {
                     needs.add(kind, &value.get(kind).and_then(texts).unwrap_or_default());
                 }
             }
@@ -165,6 +182,17 @@ mod tests {
         let many: Vec<String> = (0..1000).map(|at| format!("p{at}")).collect();
         let flood = needs(&format!("metadata: {{needs: {{programs: [{}, {}]}}}}", "x".repeat(65), many.join(", ")));
         assert_eq!((flood.programs.len(), flood.programs[0].as_str()), (NAMES, "p0"));
+    }
+
+    #[test]
+    fn unknown_groups_are_named() {
+        let unknown = |yaml: &str| {
+            let text = format!("---\nname: a\ndescription: b\n{yaml}\n---\n");
+            crate::frontmatter::read(&text, &crate::Limits::default()).unwrap().frontmatter.unknown_needs()
+        };
+        assert_eq!(unknown("metadata: {needs: {program: [ffmpeg], servers: [github]}}"), ["program"]);
+        assert_eq!(unknown("metadata:\n  needs: 'programs: a; vars: B'"), ["vars"]);
+        assert!(unknown("metadata: {needs: {programs: [ffmpeg]}}").is_empty());
     }
 
     #[test]

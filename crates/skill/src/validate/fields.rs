@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::Strictness;
-use crate::{Frontmatter, Limits, Problem, SkillName, frontmatter::FaultKind, problem::Severity};
+use crate::{Frontmatter, Limits, Needs, Problem, SkillName, frontmatter::FaultKind, problem::Severity};
 
 /// Keys defined by the standard. Strict validation refuses others, as its reference library does.
 const KNOWN_KEYS: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
@@ -25,6 +25,7 @@ pub(super) fn check(
     check.compatibility(fields, limits);
     check.types(fields);
     check.unknown_keys(fields);
+    check.unknown_needs(fields);
     check.problems
 }
 
@@ -51,8 +52,10 @@ impl Check<'_> {
             }
             return;
         };
+        let mut suggested = Some(format!("; a valid name is {:?}", SkillName::suggested(name).as_str()));
         for fault in SkillName::faults(name) {
-            self.error("name_invalid", "name", fault.to_string());
+            let message = format!("{fault}{}", suggested.take().unwrap_or_default());
+            self.error("name_invalid", "name", message);
         }
         if let Some(folder) = folder
             && !name.trim().nfkc().eq(folder.nfkc())
@@ -112,6 +115,14 @@ impl Check<'_> {
         }
     }
 
+    fn unknown_needs(&mut self, fields: &Frontmatter) {
+        let (key, groups) = ("metadata.needs", Needs::GROUPS.join(", "));
+        for group in fields.unknown_needs() {
+            let message = format!("`{key}` has no group {group:?}; the groups are {groups}");
+            self.push("needs_group", Severity::Warning, key, message);
+        }
+    }
+
     fn unknown_keys(&mut self, fields: &Frontmatter) {
         let is_own = |key: &str| self.strictness == Strictness::Standard && OWN_KEYS.contains(&key);
         let is_known = |key: &str| KNOWN_KEYS.contains(&key) || is_own(key);
@@ -128,10 +139,11 @@ impl Check<'_> {
 
 /// Warns about a valid name that registries refuse, and suggests one.
 pub(super) fn unpublishable(fields: &Frontmatter, text: &str) -> Option<Problem> {
-    let name = SkillName::parse_standard(fields.name.as_deref()?).ok().filter(|name| !name.is_publishable())?;
+    let name = SkillName::parse_standard(fields.name.as_deref()?).ok()?;
+    let why = name.unpublishable()?;
     let title = fields.title().unwrap_or_else(|| name.to_string());
     let message = format!(
-        "registries refuse the name {name:?}: it must be ASCII and must not be a device name; name the skill and its \
+        "registries refuse the name {name:?}: {why}; name the skill and its \
          folder {:?} and keep {title:?} as `title` under `metadata`",
         SkillName::suggested(&title).as_str(),
         name = name.as_str(),
