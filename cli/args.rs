@@ -8,7 +8,7 @@ use crate::commands;
 
 /// skillhub: publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
-#[command(name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "skillhub", bin_name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
 pub struct Cli {
     /// Flags that every command takes.

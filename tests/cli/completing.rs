@@ -71,6 +71,9 @@ fn each_kind_has_its_values() {
     assert_eq!(values(&sandbox, &["rollback", "demo", ""]), ["1"]);
     assert_eq!(values(&sandbox, &["review", "show", ""]), [proposal]);
     assert_eq!(values(&sandbox, &["source", "remove", ""]), ["docs"]);
+    assert_eq!(values(&sandbox, &["search", "--registry", "lo"]), ["local"]);
+    let script = sandbox.run(&["completions", "bash"]).exits(0).text();
+    assert!(script.contains("skillhub,add)"), "aliases have the flags of their commands");
     assert_eq!(values(&sandbox, &["enable", "demo", "--agent", "claude-c"]), ["claude-code"]);
     assert!(values(&sandbox, &["prompt", "--host", ""]).len() > 50);
     assert!(!values(&sandbox, &["mcp", "install", "--agent", "c"]).is_empty());

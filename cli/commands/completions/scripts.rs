@@ -2,7 +2,7 @@
 //!
 //! The function runs `skillhub completions -- WORDS`. Its output has only words without special characters, one in a line.
 
-use clap::Command;
+use clap::{Command, builder::Resettable};
 use clap_complete::{Shell, generate};
 
 /// Addition for bash, which completes file names where skillhub has no values. bash treats `@` as the start of a word.
@@ -42,9 +42,21 @@ end
 complete -c skillhub -a '(__skillhub_values)'
 "#;
 
+/// Makes the aliases of commands visible, so that their flags are completed as well.
+fn show_aliases(command: &mut Command) {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    for name in names {
+        *command = std::mem::take(command).mut_subcommand(name, |below| {
+            let aliases: Vec<String> = below.get_all_aliases().map(str::to_owned).collect();
+            below.alias(Resettable::Reset).visible_aliases(aliases)
+        });
+    }
+}
+
 /// Returns the script for a shell. Shells other than bash, zsh and fish get commands and options only.
 pub fn script(shell: Shell, command: &mut Command) -> String {
     let mut script = Vec::new();
+    show_aliases(command);
     generate(shell, command, "skillhub", &mut script);
     let script = String::from_utf8_lossy(&script);
     match shell {

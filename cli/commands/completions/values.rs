@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use agent::decisions::{Channel, Operation};
 use clap::CommandFactory;
+use client::{LockFile, Spec};
 use library::Library;
 use skill::SkillName;
 
@@ -40,10 +41,14 @@ enum Kind {
     McpHosts,
     /// Names of configured sources.
     Sources,
+    /// Names of configured registries.
+    Registries,
+    /// Full names of the forks of the skill that is named before, in the registries on this machine.
+    Forks,
 }
 
 /// Kinds of arguments, by command and id. Other names of skills and proposals are in the table of operations.
-const ARGUMENTS: [(&str, &str, Option<Kind>); 16] = [
+const ARGUMENTS: [(&str, &str, Option<Kind>); 17] = [
     // They begin with a source, such as a registry's owner or a folder.
     ("install", "spec", None),
     ("info", "spec", Some(Kind::Skills)),
@@ -51,6 +56,7 @@ const ARGUMENTS: [(&str, &str, Option<Kind>); 16] = [
     ("mcp install", "agent", Some(Kind::McpHosts)),
     ("mcp uninstall", "agent", Some(Kind::McpHosts)),
     ("source remove", "name", Some(Kind::Sources)),
+    ("update", "from", Some(Kind::Forks)),
     ("rollback", "revision", Some(Kind::Revisions)),
     ("diff", "from", Some(Kind::Revisions)),
     ("diff", "to", Some(Kind::Revisions)),
@@ -77,6 +83,9 @@ fn kind_of(command: &str, argument: &str) -> Option<Kind> {
     if let Some((.., kind)) = ARGUMENTS.iter().find(|(of, id, _)| (*of, *id) == (command, argument)) {
         return *kind;
     }
+    if argument == "registry" {
+        return Some(Kind::Registries);
+    }
     let operation = Operation::find(Channel::Cli, command)?;
     match argument {
         "agent" => Some(Kind::Agents),
@@ -88,7 +97,7 @@ fn kind_of(command: &str, argument: &str) -> Option<Kind> {
 
 /// Returns whether every shell takes a value as one word of plain text, whatever surrounds it.
 fn is_plain(value: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_.@".contains(c);
+    let is_part = |c: char| c.is_alphanumeric() || "-_.@/".contains(c);
     value.len() <= VALUE_BYTES && value.starts_with(char::is_alphanumeric) && value.chars().all(is_part)
 }
 
@@ -113,6 +122,8 @@ fn values(context: &Context, kind: Kind, line: &CommandLine) -> Result<Vec<Strin
         Kind::Agents => library::agents().iter().map(|agent| agent.id.to_owned()).collect(),
         Kind::McpHosts => mcp::hosts::Host::all().iter().map(|host| host.id.to_owned()).collect(),
         Kind::Sources => context.config.sources.keys().cloned().collect(),
+        Kind::Registries => context.config.registries.keys().cloned().chain([client::EMBEDDED.to_owned()]).collect(),
+        Kind::Forks => forks(context, line.given.first().map_or("", String::as_str))?,
         Kind::Skills => skills(context)?,
         Kind::Proposals => {
             let is_seen = context.seen()?;
@@ -140,6 +151,18 @@ fn skills(context: &Context) -> Result<Vec<String>, CliError> {
         names.extend(folders.into_iter().filter(|name| !groups.contains(library.path().join(name).as_path())));
     }
     Ok(names.into_iter().collect())
+}
+
+/// Returns the full names of the forks of an installed skill. Empty for a skill that is unknown or hidden.
+fn forks(context: &Context, skill: &str) -> Result<Vec<String>, CliError> {
+    let is_seen = context.seen()?;
+    let bare = skill.rsplit('/').next().unwrap_or(skill);
+    let Some(spec) = skill.parse::<Spec>().ok().filter(|_| is_seen(bare)) else { return Ok(Vec::new()) };
+    let lock = LockFile::read(&context.lock_path(&context.library_to_inspect()?)).unwrap_or_default();
+    let info = client::info(&context.registries().offline(), &spec, &lock).map_err(failed)?;
+    let mut names: Vec<String> = info.forks.iter().map(|fork| fork.name.to_string()).collect();
+    names.dedup();
+    Ok(names)
 }
 
 /// Returns the numbers of the newest revisions of a skill. Empty for a skill that is unknown or hidden.
