@@ -8,7 +8,8 @@ use skill::{QualifiedName, counted};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::STRONG,
+    hints,
+    print::{STRONG, shell_word},
 };
 
 /// Maximum length of a reason, in characters. Servers enforce the same limit.
@@ -76,7 +77,13 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
             1 => entry.version.to_string(),
             several => format!("({})", counted(several, "release")),
         };
-        writeln!(out, "{word} {STRONG}{} {which}{STRONG:#} in {}", entry.name, yanked.location)
+        writeln!(out, "{word} {STRONG}{} {which}{STRONG:#} in {}", entry.name, yanked.location)?;
+        if args.undo {
+            return Ok(());
+        }
+        let deprecate = if args.deprecate { " --deprecate" } else { "" };
+        let command = format!("skillhub yank {}{deprecate} --undo", shell_word(&args.spec));
+        out.message(format_args!("To take it back: {}", hints::for_user(&command)))
     })?;
     Ok(Exit::Done)
 }

@@ -25,8 +25,8 @@ use crate::{
   skillhub mcp uninstall --agent vscode --print    show what would remain, and write nothing
 
 Removes the server `skillhub` and the hook that records sessions. Comments, order and other settings in
-the files are kept. A file that holds nothing else is removed. A server of that name that does not start
-`skillhub mcp` is kept.")]
+the files are kept. A file that holds nothing else is removed, with its folder if that is empty. A server
+of that name that does not start `skillhub mcp` is kept.")]
 pub struct UninstallArgs {
     /// Agent whose configuration to change
     #[arg(long, value_name = "ID")]
@@ -43,7 +43,8 @@ pub fn run(context: &Context, global: &Global, args: &UninstallArgs) -> Result<E
     let mut changes = plan(context, host, root.as_deref(), &files)?;
     changes.retain(Planned::is_new);
     if !args.print {
-        changes.iter().try_for_each(|change| write(host, change))?;
+        let top = root.as_deref().unwrap_or(&context.user_home);
+        changes.iter().try_for_each(|change| write(host, change, top))?;
     }
     let status = match (changes.is_empty(), args.print) {
         (true, _) => "unchanged",
@@ -101,14 +102,19 @@ fn remove(
     Ok(())
 }
 
-/// Writes a file, or removes it if it holds nothing else.
-fn write(host: &Host, change: &Planned) -> Result<(), CliError> {
+/// Writes a file, or removes it if it holds nothing else, with the folders below `top` that are empty then.
+fn write(host: &Host, change: &Planned, top: &Path) -> Result<(), CliError> {
     let (file, before) = (&change.target, change.before.as_deref());
     install::write(file, before, &change.after)?;
-    match host.is_bare(&change.after) {
-        true => fs::remove_file(file).map_err(io_at(file)),
-        false => Ok(()),
+    if !host.is_bare(&change.after) {
+        return Ok(());
     }
+    fs::remove_file(file).map_err(io_at(file))?;
+    let top = top.canonicalize().map_err(io_at(top))?;
+    let folders = file.ancestors().skip(1).take_while(|folder| *folder != top && folder.starts_with(&top));
+    // A folder with other files stays.
+    let _emptied = folders.map_while(|folder| fs::remove_dir(folder).ok()).count();
+    Ok(())
 }
 
 fn document(host: &Host, change: &Planned) -> Value {

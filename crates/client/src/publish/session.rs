@@ -115,6 +115,13 @@ impl<'a> Session<'a> {
             PublishStatus::DryRun if !options.dry_run => draft.append(registry, &options.changelog, now)?,
             other => (other, version),
         };
+        if status == PublishStatus::Unchanged && !options.changelog.is_empty() {
+            draft.warnings.push(format!(
+                "the changelog was not published: {} {version} has this content already; to publish both, give a new \
+                 version with --bump",
+                draft.name
+            ));
+        }
         Ok(draft.finish(registry, status, version))
     }
 
