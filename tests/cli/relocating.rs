@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::doctor::{WRITING, project};
-use crate::support::{Sandbox, snapshot};
+use crate::support::{Sandbox, Snapshot, snapshot};
 
 /// A project with an installed skill at `old` and its agent's link, moved to `new`.
 fn moved_project() -> (Sandbox, PathBuf, PathBuf) {
@@ -38,6 +38,30 @@ fn moved_project_keeps_its_history() {
     let again = sandbox.done(&["doctor", "--relocate", text(&old), text(&new)]);
     assert_eq!(again["status"], "unchanged");
     assert_eq!(run(&["uninstall", WRITING]).done()["skills"][0]["removed"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn restart_after_a_move_touches_the_new_folder_only() {
+    let (sandbox, old, new) = moved_project();
+    let before = snapshot(&new);
+    sandbox.done(&["doctor", "--relocate", text(&old), text(&new)]);
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.arg("--json").current_dir(&new);
+        sandbox.finish(command, args).done()
+    };
+    let applied = Path::new(run(&["where"])["history"].as_str().unwrap()).with_file_name("journal.applied");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let note = fs::read_to_string(&applied).unwrap();
+    assert!(note.contains(boot.trim()), "{note}");
+    fs::write(&applied, note.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
+    for args in [["doctor"].as_slice(), &["list"], &["rollback", "demo"]] {
+        run(args);
+    }
+    assert_eq!(fs::read_dir(&old).unwrap().count(), 0);
+    let agents =
+        |files: Snapshot| files.into_iter().filter(|(path, _)| path.starts_with(".claude")).collect::<Snapshot>();
+    assert_eq!(agents(snapshot(&new)), agents(before));
 }
 
 #[test]

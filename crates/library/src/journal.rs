@@ -16,6 +16,7 @@ mod frames;
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     ops::Range,
+    path::{Path, PathBuf},
 };
 
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -67,6 +68,15 @@ pub struct Record {
     pub links: Vec<LinkStep>,
     /// Lines for the lock file `skillhub.lock`.
     pub lock_lines: Option<LockLines>,
+}
+
+impl Record {
+    /// Replaces the absolute paths.
+    pub fn move_paths(&mut self, present: impl Fn(&Path) -> PathBuf) {
+        let links = self.links.iter_mut().map(|step| &mut step.path);
+        let paths = links.chain(self.lock_lines.iter_mut().map(|lines| &mut lines.path));
+        paths.for_each(|path| *path = present(path));
+    }
 }
 
 /// A temporary folder of an operation.

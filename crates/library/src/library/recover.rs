@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use scan::Baseline;
 use skill::{Bundle, File, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines};
+use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines, relocate::MovedFolder};
 use crate::{
     checkout,
     disk::{ensure_dir, ensure_resolved, open_dir, sync_folder},
@@ -99,7 +99,10 @@ impl Library {
         }
         let applied = journal.applied_bytes().map_err(self.own_io())?;
         let traces = if applied.is_some() { Traces::Whole } else { Traces::Cut };
-        let contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
+        let mut contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
+        if let Some(moved) = MovedFolder::of(&self.own) {
+            contents.records.iter_mut().for_each(|record| record.move_paths(|path| moved.present(path)));
+        }
         let mut kept_as = None;
         if contents.cut_bytes > 0 {
             if contents.is_garbage {
