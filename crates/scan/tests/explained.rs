@@ -237,7 +237,7 @@ fn unseen_place_is_named() {
     let block = told(&format!("```sh\n# {order}\ndate\n```"), "scripts/a.sh", "date\n");
     assert!(block.ends_with(", in a comment or a string of code, which users do not read"), "{block}");
     let page = told("Open it.", "assets/a.html", &format!("<p title=\"{order}\">Notes</p>\n"));
-    assert!(page.ends_with(", in a comment, an attribute or hidden text of the page"), "{page}");
+    assert!(page.ends_with(", in a comment, an attribute or hidden text, which the page does not show"), "{page}");
 }
 
 #[test]

@@ -65,7 +65,9 @@ impl Passage {
         let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
         match self.place {
             Place::Code => "a comment or a string of code, which users do not read",
-            Place::Hidden if MARKUP.contains(&extension) => "a comment, an attribute or hidden text of the page",
+            Place::Hidden if MARKUP.contains(&extension) => {
+                "a comment, an attribute or hidden text, which the page does not show"
+            }
             Place::Hidden if line.starts_with("\"_") => "a field that programs ignore (its name begins with “_”)",
             Place::Hidden if line.starts_with("[//]:") || line.starts_with("[comment]:") => {
                 "a comment of Markdown, which the page does not show"

@@ -118,11 +118,15 @@ fn with_meanings(terms: &[&Term], source: &Source<'_>) -> Vec<(String, Vec<&'sta
 fn deciding(sense: &Sense, terms: &[Term], source: &Source<'_>, decides: impl Fn(Concept) -> bool) -> String {
     let phrases = |concept: Concept| {
         let of_concept = terms.iter().filter(|term| term.concept == concept);
-        let mut phrases: Vec<String> =
-            of_concept.map(|term| quoted_phrase(&phrase(source, term.at, term.last))).collect();
-        phrases.sort_unstable();
-        phrases.dedup();
-        phrases
+        let mut phrases: Vec<String> = of_concept.map(|term| phrase(source, term.at, term.last)).collect();
+        phrases.sort_unstable_by_key(|phrase| Reverse(phrase.len()));
+        let mut whole: Vec<String> = Vec::new();
+        for phrase in phrases {
+            if whole.iter().all(|known| !known.contains(&phrase)) {
+                whole.push(phrase);
+            }
+        }
+        whole.iter().map(|phrase| quoted_phrase(phrase)).collect::<Vec<_>>()
     };
     let named = lexicon::each_of(sense.concepts()).filter(|concept| decides(*concept)).map(phrases);
     let few = named.filter(|phrases| (1..=DECIDING).contains(&phrases.len()));
