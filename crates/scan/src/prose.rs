@@ -42,7 +42,7 @@ use crate::{
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
-use lexicon::{Concept, Set, Term};
+use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
 use quote::{Quote, end_of_word, word_at};
 use sayings::{GUARDS, Sayings, together};
@@ -400,12 +400,12 @@ impl<'a> Judge<'a> {
         if !is_explained {
             let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
             let concepts = weighed.heaviest_concepts();
-            let class = rule.class_of(concepts.iter().map(|concept| lexicon::name(*concept)));
-            let is_of_class =
-                |concept: &Concept| class.is_some_and(|class| class.words.contains(&lexicon::name(*concept)));
-            let of_class = concepts.iter().filter(|concept| is_of_class(concept));
+            let names: Vec<_> = concepts.iter().map(|(weight, concept)| (*weight, lexicon::name(*concept))).collect();
+            let class = rule.heaviest_case(&names);
+            let is_of_class = |concept| class.is_some_and(|class| class.words.contains(&lexicon::name(concept)));
+            let of_class = concepts.iter().map(|(_, concept)| *concept).filter(|concept| is_of_class(*concept));
             let terms: Vec<&Term> =
-                of_class.filter_map(|concept| terms.iter().find(|term| term.concept == *concept)).collect();
+                of_class.filter_map(|concept| terms.iter().find(|term| term.concept == concept)).collect();
             let quote = Quote::around(weighed.words, &heaviest, &terms, self.source);
             let sense = class.and_then(|class| class.words.first()).copied().unwrap_or_default().into();
             let at = heaviest.first().map_or(0, |run| run.0);

@@ -158,9 +158,13 @@ impl Rule {
         Case { remedy: or(case.remedy, own.remedy), harmless_if: or(case.harmless_if, own.harmless_if), ..*case }
     }
 
-    /// Returns the case with the first of some names that any case has as a word.
-    pub(crate) fn class_of(&self, mut names: impl Iterator<Item = &'static str>) -> Option<&'static Case> {
-        names.find_map(|name| self.cases.iter().find(|case| case.words.contains(&name)))
+    /// Returns the case whose words weigh most together, of some names with their weights.
+    pub(crate) fn heaviest_case(&self, weighed: &[(i16, &'static str)]) -> Option<&'static Case> {
+        let weight = |case: &Case| -> i32 {
+            let counts = weighed.iter().filter(|(_, name)| case.words.contains(name));
+            counts.map(|(weight, _)| i32::from(*weight)).sum()
+        };
+        self.cases.iter().rev().max_by_key(|case| weight(case)).filter(|case| weight(case) > 0)
     }
 
     /// Returns the evidence of a match outside the scope, or in a lesson or quotation.
