@@ -69,7 +69,7 @@ def renovate_finds_updates(world: World, project: pathlib.Path, renovate: str) -
     world.run(["git", "add", "skillhub.lock", "renovate.json"], project)
     world.environment["LOG_FORMAT"] = "json"
     world.environment["LOG_LEVEL"] = "debug"
-    world.environment["PATH"] = f"{pathlib.Path(renovate).resolve().parent}:{os.environ['PATH']}"
+    world.environment["PATH"] = f"{pathlib.Path(renovate).absolute().parent}:{os.environ['PATH']}"
     log = world.run([renovate, "--platform=local", "--dry-run=lookup"], project).stdout
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     files = next((line["config"]["regex"] for line in lines if "regex" in line.get("config", {})), [])
