@@ -1,3 +1,4 @@
+#!/bin/sh
 # Starts a server of PostgreSQL in a temporary folder and prints the folder, which has its socket. Arguments are settings
 # of the server, as `-c fsync=on`. It ends with the standard input, so with the process that started it, however that
 # ends. `initdb` refuses to run as root.
