@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::doctor::{WRITING, project};
+use super::{
+    doctor::{WRITING, project},
+    restarting::restart,
+};
 use crate::support::{Sandbox, Snapshot, snapshot};
 
 /// A project with an installed skill at `old` and its agent's link, moved to `new`.
@@ -50,11 +53,7 @@ fn restart_after_a_move_touches_the_new_folder_only() {
         command.arg("--json").current_dir(&new);
         sandbox.finish(command, args).done()
     };
-    let applied = Path::new(run(&["where"])["history"].as_str().unwrap()).with_file_name("journal.applied");
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let note = fs::read_to_string(&applied).unwrap();
-    assert!(note.contains(boot.trim()), "{note}");
-    fs::write(&applied, note.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
+    restart(Path::new(run(&["where"])["history"].as_str().unwrap()));
     for args in [["doctor"].as_slice(), &["list"], &["rollback", "demo"]] {
         run(args);
     }
