@@ -34,7 +34,7 @@ impl Trial {
         fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
         let patch = ["manage", "patch", "demo", "--find", find, "--replace", replace, "--reason", "better"];
         let id = sandbox.done(&patch)["proposal"].as_str().unwrap().to_owned();
-        let accepted = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5", "--json"]).done();
+        let accepted = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5"]).done();
         let stored = sandbox.done(&["evolve", "status", "demo"])["skills"][0]["trial"].clone();
         let link = sandbox.home().join(".claude/skills/demo");
         assert!(link.is_symlink() && stored["id"].is_string(), "{stored}");

@@ -230,11 +230,10 @@ fn refused_edit_is_offered_again() {
     let sandbox = Sandbox::new();
     create(&sandbox, "demo");
     patch(&sandbox, "demo", 0);
-    let (editor, key) = (sandbox.path("editor"), ["-----BEGIN RSA PRIVATE", " KEY-----"].concat());
+    let editor = sandbox.path("editor");
     // The first edit is refused, and the second one begins with its text.
-    let script = format!(
-        "if grep -q 'mine' \"$1\"; then sed -i '/PRIVATE/d' \"$1\"; else echo 'mine' >> \"$1\"; echo '{key}' >> \"$1\"; fi\n"
-    );
+    let script = "if grep -q mine \"$1\"; then sed -i 's/^name: .*/name: demo/' \"$1\"\n\
+                  else echo mine >> \"$1\"; sed -i 's/^name: .*/name: No Name/' \"$1\"; fi\n";
     fs::write(&editor, script).unwrap();
     let review = |typed: &str| -> Answer {
         let mut command = sandbox.command(&["review"]);
@@ -247,7 +246,7 @@ fn refused_edit_is_offered_again() {
     let kept = review("ee").exits(0);
     assert!(kept.text().contains("Kept your edit of demo as revision 3"), "{kept}");
     let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
-    assert!(text.contains("mine") && !text.contains("PRIVATE"), "{text}");
+    assert!(text.contains("mine") && text.contains("name: demo"), "{text}");
 }
 
 /// The hooks of hosts report no success.
