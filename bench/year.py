@@ -5,7 +5,8 @@
 
 40 skills, 4,000 patches by an agent and 20,000 outcomes, unless other numbers are given. No person has reviewed any of
 it, which is the most that a review can have to show. Prints the time of a patch, the median time of each command
-against the start of a process that does nothing, and the size of the home before and after `gc`.
+against the start of a process that does nothing, and the size of the home before and after `gc`. Exits with 1 if a
+command or the home exceeds its limit.
 """
 
 import json
@@ -22,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("SKILLHUB", ROOT / "target" / "release" / "skillhub")).resolve()
 ROUNDS = 15
 COMMANDS = [["review"], ["status"], ["stats"], ["stats", "skill-00"], ["list"]]
+LIMIT_MS = 200
+LIMIT_MB = 12
 
 
 class Year:
@@ -71,20 +74,27 @@ def milliseconds(command: list, year: Year) -> float:
     return statistics.median(times)
 
 
-def main() -> None:
+def main() -> int:
     numbers = [int(number) for number in sys.argv[1:]] or [40, 4000, 20000]
     with tempfile.TemporaryDirectory() as folder:
         year = Year(pathlib.Path(folder))
         print(f"patch: {year.live(*numbers):.1f} ms")
         floor = milliseconds(["true"], year)
         print(f"true: {floor:.1f} ms")
+        slow = []
         for command in COMMANDS:
             took = milliseconds([PROGRAM, *command], year)
             print(f"{' '.join(command)}: {took:.1f} ms, {took / floor:.0f} times the floor")
-        print(f"home: {year.size():.1f} MB")
+            slow += [" ".join(command)] * (took > LIMIT_MS)
+        size = year.size()
+        print(f"home: {size:.1f} MB")
         year.run("gc")
         print(f"home after gc: {year.size():.1f} MB")
+    if slow or size > LIMIT_MB:
+        print(f"over the limits of {LIMIT_MS} ms and {LIMIT_MB} MB: {', '.join(slow) or 'the home'}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
