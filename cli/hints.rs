@@ -135,6 +135,10 @@ fn flags_for(command: &str, flags: &Flags) -> String {
     let verb = command.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
     let command = command.split(['`', '\n']).next().unwrap_or_default();
     let has = |flag: &str| command.split([' ', '=']).any(|word| word == flag);
+    // The hook of a host is written with the flags that it needs.
+    if has("--hook") {
+        return String::new();
+    }
     let mut all = String::new();
     if ON_LIBRARY.contains(&verb) && !["--library", "--project", "--global", "-g", "-C"].into_iter().any(has) {
         all.push_str(&flags.library);
@@ -190,7 +194,13 @@ mod tests {
 
     #[test]
     fn other_words_stay() {
-        for text in ["skillhub login http://h", "nothing skillhub does", "use a newer skillhub", "acme-skillhub list"] {
+        for text in [
+            "skillhub login http://h",
+            "nothing skillhub does",
+            "use a newer skillhub",
+            "acme-skillhub list",
+            "skillhub record --hook codex JSON",
+        ] {
             assert_eq!(with(text), text);
         }
         assert_eq!(with_flags("skillhub list", &Flags::default()), "skillhub list");

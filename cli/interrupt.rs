@@ -49,7 +49,7 @@ pub fn watch(_: Output) {}
 pub fn finish(out: Output, result: &Result<Exit, CliError>) {
     interrupt::end(|| {
         match result {
-            Ok(_) => out.note("interrupted after the command had finished"),
+            Ok(_) => out.note("interrupted; what you decided or changed before is kept"),
             Err(_) => drop(report(out, &error())),
         }
         remove_temporary();

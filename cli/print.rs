@@ -27,7 +27,7 @@ pub use capabilities::{capability_lines, delta_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use notes::notes_lines;
 pub use ops::visible;
-pub use people::{past_time, stored_past_time};
+pub use people::{action_word, past_time, stored_past_time};
 pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;

@@ -40,8 +40,18 @@ def names():
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
+def version_parts(version):
+    """Splits a version that npm and PyPI both have: 1.2.0-rc.1 into 1.2.0, rc and 1. Raises SystemExit for others."""
+    match = re.fullmatch(r"(\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.?(\d+))?", version)
+    if not match:
+        raise SystemExit(f"error: {version} is not a version such as 1.2.0 or 1.2.0-rc.1")
+    return match.groups()
+
+
 def platform_of(path):
     """Reads the platform from a program's headers. Raises SystemExit for files that are not such programs."""
+    if not Path(path).is_file():
+        raise SystemExit(f"error: there is no program {path}")
     data = Path(path).read_bytes()
     try:
         if data[:4] == b"\x7fELF":

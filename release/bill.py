@@ -1,11 +1,12 @@
 """Writes the bill of materials and the licences of a program: python3 release/bill.py TARGET BILL LICENCES
 
 The bill is a CycloneDX document of the packages that cargo compiles into the program for the target, with their
-checksums from Cargo.lock. Packages that only tests use are not in it.
+checksums from Cargo.lock. Packages that only tests or build scripts use are not in it; procedural macros are.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +14,8 @@ import tomllib
 from pathlib import Path
 
 PREFIXES = ("LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
+# Texts for packages that bring none, the preferred licence first.
+TEXTS = {"MIT": "LICENSE-MIT", "Apache-2.0": "LICENSE-APACHE", "MPL-2.0": "release/licences/MPL-2.0"}
 
 
 def compiled(metadata: dict) -> dict[str, list[str]]:
@@ -22,7 +25,7 @@ def compiled(metadata: dict) -> dict[str, list[str]]:
     while waiting:
         package = waiting.pop()
         if package not in found:
-            uses = [dep["pkg"] for dep in nodes[package] if any(kind["kind"] != "dev" for kind in dep["dep_kinds"])]
+            uses = [dep["pkg"] for dep in nodes[package] if any(kind["kind"] is None for kind in dep["dep_kinds"])]
             found[package] = sorted(uses)
             waiting += uses
     return found
@@ -30,8 +33,10 @@ def compiled(metadata: dict) -> dict[str, list[str]]:
 
 def component(package: dict, checksums: dict, kind: str) -> dict:
     name, version = package["name"], package["version"]
-    purl = f"pkg:cargo/{name}@{version}"
-    entry = {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl}
+    entry = {"type": kind, "bom-ref": f"{name}@{version}", "name": name, "version": version}
+    # Crates of this repository are on no registry, where a package of the same name would be another one.
+    if package["source"]:
+        entry["bom-ref"] = entry["purl"] = f"pkg:cargo/{name}@{version}"
     if package["license"]:
         entry["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
     if (name, version) in checksums:
@@ -42,7 +47,19 @@ def component(package: dict, checksums: dict, kind: str) -> dict:
 def licence_texts(package: dict) -> list[str]:
     folder = Path(package["manifest_path"]).parent
     files = [file for pattern in ("*", "*/*") for file in sorted(folder.glob(pattern)) if file.is_file()]
-    return [file.read_text(errors="replace").strip() for file in files if file.name.upper().startswith(PREFIXES)]
+    found = [file.read_text(errors="replace").strip() for file in files if file.name.upper().startswith(PREFIXES)]
+    return found or [standard_text(package)]
+
+
+def standard_text(package: dict) -> str:
+    """Returns the text of a licence that a package names without a file that holds it."""
+    names = (package["license"] or "").replace("/", " ").replace("(", " ").replace(")", " ").split()
+    file = next((file for name, file in TEXTS.items() if name in names), None)
+    if file is None:
+        raise SystemExit(f"error: {package['name']} {package['version']} has no file with its licence; add the text to release/bill.py")
+    authors = ", ".join(package["authors"]) or f"the authors of {package['name']}"
+    text = re.sub(r"^Copyright .*$", lambda _: f"Copyright (c) {authors}", Path(file).read_text(), count=1, flags=re.M)
+    return f"The package has no file with its licence. Its authors are {authors}.\n\n{text.strip()}"
 
 
 def main(target: str, bill: str, licences: str) -> None:
@@ -68,7 +85,7 @@ def main(target: str, bill: str, licences: str) -> None:
     users: dict[str, list[str]] = {}
     for package in sorted((packages[id] for id in uses if packages[id]["source"]), key=lambda package: package["id"]):
         name = f"{package['name']} {package['version']} ({package['license']})"
-        for text in licence_texts(package) or ["It has no file with its licence."]:
+        for text in licence_texts(package):
             names = users.setdefault(text, [])
             names += [] if name in names else [name]
     parts = ["\n".join(names) + "\n\n" + text for text, names in users.items()]

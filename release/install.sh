@@ -10,6 +10,10 @@ set -eu
 umask 022
 releases=${SKILLHUB_RELEASES:-}
 prefix=${SKILLHUB_PREFIX:-${HOME:?}/.local}
+case $prefix in
+    /*) ;;
+    *) prefix=$PWD/$prefix ;;
+esac
 from_source='build it from a clone: cargo install --locked --path .'
 
 main() {
@@ -26,7 +30,8 @@ fail() {
 }
 
 install_release() {
-    [ -n "$releases" ] || fail 'SKILLHUB_RELEASES is not set' 'set it to the address of the folder that has SHA256SUMS'
+    [ -n "$releases" ] || fail 'SKILLHUB_RELEASES is not set, and this installer comes from a build without an address of its own' \
+        'run: SKILLHUB_RELEASES=ADDRESS sh install.sh, where ADDRESS is that of the folder with SHA256SUMS and the archives'
     platform=$(platform)
     mkdir -p "$prefix/bin" "$prefix/share"
     # Beside the target, so that the program is put in place by one rename.
@@ -59,11 +64,18 @@ install_release() {
 
 platform() {
     case $(uname -s)/$(uname -m) in
-        Linux/x86_64) echo x86_64-unknown-linux-gnu ;;
-        Linux/aarch64 | Linux/arm64) echo aarch64-unknown-linux-gnu ;;
+        Linux/x86_64) echo "x86_64-unknown-linux-$(libc)" ;;
+        Linux/aarch64 | Linux/arm64) echo "aarch64-unknown-linux-$(libc)" ;;
         Darwin/x86_64) echo x86_64-apple-darwin ;;
         Darwin/arm64) echo aarch64-apple-darwin ;;
         *) fail "there are no archives for $(uname -s) on $(uname -m)" "$from_source" ;;
+    esac
+}
+
+libc() {
+    case $(ldd --version 2>&1) in
+        *musl*) echo musl ;;
+        *) echo gnu ;;
     esac
 }
 
@@ -95,6 +107,8 @@ sum_of() {
 }
 
 uninstall() {
+    [ -e "$prefix/bin/skillhub" ] || fail "there is no skillhub in $prefix/bin; nothing was removed" \
+        'name the folder that it was installed to: SKILLHUB_PREFIX=FOLDER sh install.sh --uninstall'
     rm -rf "$prefix/share/doc/skillhub"
     rm -f "$prefix/bin/skillhub" "$prefix/share/man/man1/skillhub.1" "$prefix"/share/man/man1/skillhub-*.1 \
         "$prefix/share/bash-completion/completions/skillhub" "$prefix/share/zsh/site-functions/_skillhub" \

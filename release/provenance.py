@@ -1,7 +1,8 @@
-"""Prints how the files of a release were built: python3 release/provenance.py FOLDER VERSION TARGET TAG
+"""Prints how the files of a release were built: python3 release/provenance.py FOLDER VERSION TARGET TAG PROFILE
 
 The form is an in-toto statement with SLSA's provenance. It is not signed: alone, it proves nothing about who built the
-files. It names what somebody needs to build them again and compare.
+files. It names what somebody needs to build them again and compare. TAG is empty for a trial. PROFILE is empty if the
+program was given, not built: then its compiler and its source are unknown, and only the packing is described.
 """
 
 import hashlib
@@ -20,9 +21,10 @@ def sha256(file: Path) -> dict[str, str]:
     return {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
 
 
-def main(folder: str, version: str, target: str, tag: str) -> None:
+def main(folder: str, version: str, target: str, tag: str, profile: str) -> None:
     git = ["git", "-c", f"safe.directory={os.getcwd()}"]
     files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
+    built = {"rustc": output("rustc", "--version"), "cargo": output("cargo", "--version")} if profile else {}
     dirty = bool(output(*git, "status", "--porcelain", "--untracked-files=no"))
     statement = {
         "_type": "https://in-toto.io/Statement/v1",
@@ -31,10 +33,10 @@ def main(folder: str, version: str, target: str, tag: str) -> None:
         "predicate": {
             "buildDefinition": {
                 "buildType": "urn:skillhub:release/build:1",
-                "externalParameters": {"version": version, "target": target, "tag": tag or None, "profile": "dist"},
+                "externalParameters": {"version": version, "target": target, "tag": tag or None, "profile": profile or None},
                 "internalParameters": {
-                    "rustc": output("rustc", "--version"),
-                    "cargo": output("cargo", "--version"),
+                    **built,
+                    "programWasGiven": not profile,
                     "SOURCE_DATE_EPOCH": int(os.environ["SOURCE_DATE_EPOCH"]),
                     "uncommittedChanges": dirty,
                 },

@@ -85,6 +85,7 @@ mod registries;
 mod relocating;
 mod requests;
 mod requiring;
+mod restarting;
 #[cfg(unix)]
 mod review;
 #[cfg(unix)]

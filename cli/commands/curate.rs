@@ -150,7 +150,7 @@ fn show(plan: &Plan, out: &mut Page) -> io::Result<()> {
         (true, false) => "Propose the evals",
         (false, false) => "Archive them and propose the evals",
     };
-    out.message(format_args!("{next} (people only): skillhub curate apply {}", plan.id))
+    out.message(format_args!("{next}: skillhub curate apply {}", plan.id))
 }
 
 fn show_report(report: &Report, out: &mut Page) -> io::Result<()> {
@@ -217,7 +217,8 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
     }
     let elsewhere = || context.elsewhere();
     let acting = context.manage(&elsewhere)?;
-    let acting = skill_manage::Context { policy: acting.policy.holding("skillhub curate apply"), ..acting };
+    let policy = acting.policy.holding("skillhub curate apply", "suggested evals always wait for a person");
+    let acting = skill_manage::Context { policy, ..acting };
     let evals = curate::suggest(&mut library, &plan, &facts, &acting, args.dry_run)?;
     let is_refused = applied.skills.iter().any(|skill| skill.status == "refused")
         || evals.iter().any(|found| found.status == "refused");
@@ -268,7 +269,7 @@ fn tell(applied: &Applied, has_evals: bool, out: &mut Page) -> io::Result<()> {
     }
     match applied.skills.iter().find(|skill| skill.status == "archived") {
         Some(first) => out.message(format_args!(
-            "Their files and histories are kept. Restore one (people only): skillhub curate restore {}",
+            "Their files and histories are kept. Restore one: skillhub curate restore {}",
             first.skill
         )),
         None if applied.skills.is_empty() && !has_evals => {
@@ -287,7 +288,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         let mut table = Table::new(&["id", "skill", "archived", "by", "why"]);
         found.iter().for_each(|one| table.row(&row(one)));
         table.write(out)?;
-        out.message(format_args!("Restore one (people only): skillhub curate restore {}", first.name))
+        out.message(format_args!("Restore one: skillhub curate restore {}", first.name))
     })?;
     Ok(Exit::Done)
 }

@@ -13,9 +13,11 @@ use clap::Args;
 use library::Scope;
 use ops::{FolderVisibility, Remedy};
 use serde_json::{Value, json};
+use skill::SkillName;
 
 use crate::{
     catalogue::{exit_with, problems, public_folder},
+    commands::evolve::reach::TrialReach,
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
@@ -57,6 +59,8 @@ struct Picture<'a> {
     skills: Vec<Shown<'a>>,
     notes: Vec<String>,
     still_seen: Vec<String>,
+    /// Sentences about trials that the agent cannot follow.
+    trials: Vec<String>,
     prompt: String,
     policy: ToolPolicy,
 }
@@ -80,6 +84,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
         skills: catalogue.skills.iter().map(show).collect(),
         notes: catalogue.notes.iter().cloned().chain(catalogue.warnings()).collect(),
         still_seen: still_seen(context, &catalogue, &views, host.as_ref())?,
+        trials: trials(context, &catalogue, host.as_ref())?,
         prompt: prompt(&catalogue, &settings, &agent, folder.as_deref()),
         policy: policy(&catalogue, &settings, &agent),
         agent,
@@ -132,6 +137,7 @@ impl Picture<'_> {
             "skills": self.skills.iter().map(Shown::document).collect::<Vec<_>>(),
             "notes": self.notes,
             "still_seen": self.still_seen,
+            "trials": self.trials,
             "prompt": self.prompt,
             "tools": self.policy.document(),
         })
@@ -153,7 +159,7 @@ impl Picture<'_> {
             table.row(&[name, scope, skill.sight.to_owned(), skill.reads(), skill.why()]);
         }
         table.write(out)?;
-        for note in self.notes.iter().chain(&self.still_seen) {
+        for note in self.notes.iter().chain(&self.still_seen).chain(&self.trials) {
             writeln!(out, "{FAINT}{note}{FAINT:#}")?;
         }
         writeln!(out, "\n{STRONG}Prompt{STRONG:#} ({} bytes):\n{}", self.prompt.len(), self.prompt)?;
@@ -230,6 +236,20 @@ fn still_seen(
                 let remedy = Remedy::of(context, &sight, catalogue, &[host], listed, path);
                 let (name, place) = (&listed.name, context.short(path));
                 lines.push(format!("{name} is hidden, but {} reads {place}; {remedy}", host.id));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// Returns sentences about the trials that an agent cannot follow.
+fn trials(context: &Context, catalogue: &Catalogue, host: Option<&Host>) -> Result<Vec<String>, CliError> {
+    let (Some(host), mut lines) = (host, Vec::new()) else { return Ok(Vec::new()) };
+    for library in catalogue.libraries() {
+        for (name, set) in library.state()?.skills() {
+            if let (Some(trial), Ok(skill)) = (&set.trial, SkillName::parse(name)) {
+                let reach = TrialReach::of(context, library, &skill, trial)?;
+                lines.extend(reach.sentence_about(host.name).map(|sentence| format!("{name}: {sentence}")));
             }
         }
     }

@@ -28,6 +28,10 @@ use crate::{
   skillhub eval compare my-skill head k7m3qx --runner ./run.sh
                                                  is the proposal k7m3qx worse than the newest revision?
 
+A skill has its cases in evals/evals.json, and its queries for --trigger in evals/eval_queries.json:
+  {\"evals\": [{\"id\": 1, \"prompt\": \"...\", \"assertions\": [\"...\"]}]}
+  [{\"query\": \"...\", \"should_trigger\": true}]
+
 The runner is your command: it gets the prompt in SKILLHUB_EVAL_PROMPT and the skill's folder in
 SKILLHUB_EVAL_SKILL, works in its current folder, and prints the answer. With --trigger it gets the list
 of the installed skills in the file SKILLHUB_EVAL_SKILLS, and prints the names of those to read.")]

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod gate;
+pub mod reach;
 mod with;
 
 use clap::Subcommand;
@@ -28,8 +29,8 @@ use crate::{
 
 A trial gives a revision to a share of the runs. Outcomes from `skillhub record` decide whether it is
 promoted or rolled back: see docs/GATE.md, and `[gate]` in config.toml for the thresholds. Outcomes since
-the last revision that a person kept are also compared with those up to it: `decline` in `[gate]`. Only people can
-start, pause, resume and force trials: at a terminal, or with SKILLHUB_REVIEWER_TOKEN.")]
+the review checkpoint are also compared with those up to it: `decline` in `[gate]`. Only people can start,
+pause, resume and force trials: at a terminal, or with SKILLHUB_REVIEWER_TOKEN.")]
 pub enum EvolveCommand {
     /// Have a program propose a better version of a skill
     Run(with::WithArgs),

@@ -11,7 +11,7 @@ use skill_manage::{ManageError, documents};
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{FAINT, Output, STRONG, past_time, verdict_style, visible},
+    print::{FAINT, Output, STRONG, action_word, past_time, verdict_style, visible},
 };
 
 /// Flags of `history`.
@@ -71,7 +71,7 @@ fn text(library: &Library, revision: &Revision) -> String {
         revision.number,
         revision.id.short(),
         past_time(stamp.time),
-        revision.action.as_str(),
+        action_word(revision.action.as_str()),
         stamp.actor,
         revision.verdict,
     );

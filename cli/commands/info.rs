@@ -169,9 +169,9 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
         let percent = |rate: f64| format!("{:.0}", rate * 100.0);
         let known = successes.saturating_add(failures);
         let (low, high) = wilson(successes, known);
-        let rate = match known {
+        let rate = match successes {
             0 => String::new(),
-            known => format!(
+            _ => format!(
                 ", {} % ({} to {} % at 95 %)",
                 percent(f64::from(successes) / f64::from(known)),
                 percent(low),
@@ -196,7 +196,7 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
 fn fork(entry: &registry_index::Entry) -> Option<Value> {
     let from = entry.forked_from.as_ref()?;
     let outcomes = from.outcomes.map(|OutcomeCounts { runs, successes, failures, unknown }| {
-        Count { runs, successes, failures, unknown }.document()
+        Count { runs, successes, failures, unknown }.document(false)
     });
     Some(json!({
         "version": entry.version.to_string(), "name": from.name, "digest": from.digest,

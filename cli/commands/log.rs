@@ -10,7 +10,7 @@ use skill::counted;
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, stored_past_time, stored_time, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, action_word, stored_past_time, stored_time, visible},
 };
 
 /// Flags of `log`.
@@ -73,7 +73,7 @@ fn text(event: &Event) -> String {
     let mut text = format!(
         "{FAINT}{:<14}{FAINT:#}  {style}{word:<8}{style:#}  {:<11} {STRONG}{}{STRONG:#}  {}  {FAINT}{result}{FAINT:#}\n",
         stored_past_time(&event.time),
-        event.action,
+        action_word(&event.action),
         event.skill,
         event.actor,
     );

@@ -16,7 +16,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, io_at},
     hints,
-    print::{Output, STRONG, coloured_diff, delta_lines, findings_lines},
+    print::{Output, STRONG, action_word, coloured_diff, delta_lines, findings_lines},
 };
 
 /// Flags of `manage`.
@@ -157,7 +157,7 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
             (Some(number), Some(id)) => format!(", revision {number} ({})", id.short()),
             _ => String::new(),
         };
-        writeln!(to, "{what}: {} {STRONG}{}{STRONG:#}{revision}", report.action.as_str(), report.name)?;
+        writeln!(to, "{what}: {} {STRONG}{}{STRONG:#}{revision}", action_word(report.action.as_str()), report.name)?;
         if !report.message.is_empty() {
             writeln!(to, "  {}", hints::for_user(&report.message))?;
         }

@@ -101,8 +101,8 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
             out.message(format_args!("{} is its title{other}", visible(title)))?;
         }
         out.message(format_args!(
-            "Next: edit it, then check it with `skillhub validate {}`\nWhen it was used, `skillhub curate plan` suggests \
-             evals from runs that failed or were corrected",
+            "Next: edit it, then check it with `skillhub validate {}`\nOnce it has been used, `skillhub curate plan` \
+             suggests evals from runs that failed or were corrected",
             shell_word(&args.parent.join(name.as_str()).display().to_string())
         ))
     })?;

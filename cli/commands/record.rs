@@ -41,6 +41,7 @@ Examples:
   skillhub record --import claude-code ~/.claude/projects
   skillhub record --import codex ~/.codex/sessions
   skillhub record my-skill --show                what is stored of the skill, and where
+  skillhub record --show                         of which skills outcomes are stored
 
 The hooks that `skillhub setup` writes import each session of Claude Code, Codex, Gemini CLI and OpenCode.
 Of failed and corrected sessions, the first 500 characters that the user wrote are kept, for `curate plan`.
@@ -51,7 +52,7 @@ Recording the same event of a run again has no effect. A run without a final eve
 never as a success.")]
 pub struct RecordArgs {
     /// Skill
-    #[arg(required_unless_present_any = ["request", "import", "hook"])]
+    #[arg(required_unless_present_any = ["request", "import", "hook", "show"])]
     name: Option<String>,
     /// Event to record
     #[arg(long, value_name = "EVENT", required_unless_present_any = ["request", "import", "hook", "show"])]
@@ -96,8 +97,8 @@ pub struct RecordArgs {
     #[arg(long, num_args = 1..=2, value_names = ["HOST", "JSON"],
         conflicts_with_all = ["name", "event", "request", "import"])]
     hook: Option<Vec<String>>,
-    /// Print what is stored of the skill
-    #[arg(long, requires = "name", conflicts_with_all = ["event", "request", "import", "hook"])]
+    /// Print what is stored of the skill [default: the number of outcomes of each skill]
+    #[arg(long, conflicts_with_all = ["event", "request", "import", "hook"])]
     show: bool,
 }
 
@@ -110,8 +111,10 @@ impl RecordArgs {
 
 /// Records the outcomes, and lets the gate evaluate the affected skills.
 pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
-    if let (true, Some(name)) = (args.show, &args.name) {
-        return show::run(context, name);
+    match (args.show, &args.name) {
+        (true, Some(name)) => return show::run(context, name),
+        (true, None) => return show::all(context),
+        (false, _) => {}
     }
     let mut counts = None;
     let requests = match (&args.request, &args.import) {

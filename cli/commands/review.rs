@@ -2,6 +2,7 @@
 
 mod edit;
 pub mod inbox;
+mod keys;
 mod queue;
 mod walk;
 
@@ -18,7 +19,7 @@ use skill_manage::{
 };
 
 use crate::{
-    commands::{eval, manage, show::print_file},
+    commands::{eval, evolve::reach::TrialReach, manage, show::print_file},
     context::Context,
     exit::{CliError, Exit, failed},
     hints,
@@ -226,11 +227,15 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
             target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
         }
         let accept = Accept { target, reason: args.reason.clone(), trial: trial.clone() };
-        let report = review::accept(&mut library, &accept, &reviewer, &manage)?;
+        let mut report = review::accept(&mut library, &accept, &reviewer, &manage)?;
         if report.status == Status::Applied
             && let Ok(skill) = SkillName::parse(&report.name)
         {
             context.refresh_lock(&library, &skill);
+            if let Some(trial) = library.state()?.of(&skill).trial {
+                let reach = TrialReach::of(context, &library, &skill, &trial)?;
+                reach.sentences().iter().for_each(|sentence| report.add(sentence));
+            }
         }
         Ok(report)
     };

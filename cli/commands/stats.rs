@@ -1,8 +1,10 @@
 //! `skillhub stats` shows how skills perform, and how the revisions of one did.
 
+use std::io::{self, Write};
+
 use clap::Args;
 use client::{RunCounts, RunsByRevision};
-use evolve::{Day, GateDecision, RevisionStats, SkillStats, Stats};
+use evolve::{Count, DAYS, Day, GateDecision, RevisionStats, SkillStats, Stats};
 use library::{EventStatus, Library};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
@@ -18,6 +20,14 @@ const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 
 /// Width of a full bar, in characters.
 const BAR: usize = 20;
+
+/// Next step for a person without outcomes.
+const NO_OUTCOMES: &str = "No outcomes recorded. The hooks of Claude Code, Codex, Gemini CLI and OpenCode record those of their \
+                           sessions: skillhub setup";
+
+/// Explanation of a missing success rate.
+const NO_SUCCESS: &str = "No success was reported, so there is no rate: hooks report failures and corrections only. Report an \
+                          end: skillhub record --help";
 
 /// Flags of `stats`.
 #[derive(Debug, Args)]
@@ -41,36 +51,52 @@ pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Prints each skill with runs in one line.
+/// Prints each skill in one line.
 fn all(context: &Context) -> Result<Exit, CliError> {
-    let (is_seen, mut skills) = (context.seen()?, Vec::new());
+    let (is_seen, mut skills, mut without) = (context.seen()?, Vec::new(), Vec::new());
     for library in context.visible_libraries()? {
         for (name, _) in library.heads().map_err(failed)?.into_iter().filter(|(name, _)| is_seen(name.as_str())) {
-            skills.extend(SkillStats::of(&library, &name, context.now)?);
+            match SkillStats::of(&library, &name, context.now)? {
+                Some(stats) => skills.push(stats),
+                None => without.push(name.to_string()),
+            }
         }
     }
     let documents: Vec<Value> = skills.iter().map(SkillStats::document).collect();
-    context.out.answer(&json!({"ok": true, "skills": documents}), |out| {
-        if skills.is_empty() {
-            return writeln!(out, "No outcomes recorded; see `skillhub record --help`");
+    context.out.answer(&json!({"ok": true, "skills": documents, "without_runs": without}), |out| {
+        if !skills.is_empty() {
+            let mut table =
+                Table::new(&["skill", "runs", "succeeded", "95 % interval", "failed", "trend", "since you looked"]);
+            skills.iter().for_each(|skill| table.row(&summary(skill)));
+            table.write(out)?;
         }
-        let mut table = Table::new(&["skill", "runs", "succeeded", "95 %", "trend", "since you looked"]);
-        skills.iter().for_each(|skill| table.row(&summary(skill)));
-        table.write(out)
+        if !without.is_empty() {
+            writeln!(out, "{FAINT}no run is recorded of{FAINT:#} {}", without.join(", "))?;
+        }
+        if skills.iter().any(|skill| skill.count.runs > 0 && skill.count.successes == 0) {
+            writeln!(out, "{NO_SUCCESS}")?;
+        }
+        if skills.is_empty() { writeln!(out, "{NO_OUTCOMES}") } else { Ok(()) }
     })?;
     Ok(Exit::Done)
 }
 
 fn summary(skill: &SkillStats) -> Vec<String> {
     let (rate, interval) = match skill.rate() {
-        Some((rate, (low, high))) => (percent(rate), format!("{:.0}-{:.0}", low * 100.0, high * 100.0)),
-        None => ("-".to_owned(), String::new()),
+        Some((rate, bounds)) => (percent(rate), range(bounds)),
+        None => ("not reported".to_owned(), String::new()),
     };
-    let since = match skill.since.known() {
-        0 => String::new(),
-        known => format!("{} of {}", skill.since.successes, counted(known, "run")),
+    let since = match (skill.since.known(), skill.count.successes) {
+        (0, _) => String::new(),
+        (_, 0) => format!("{} failed", skill.since.failures),
+        (known, _) => format!("{} of {}", skill.since.successes, counted(known, "run")),
     };
-    vec![skill.skill.to_string(), skill.count.runs.to_string(), rate, interval, curve(&skill.trend), since]
+    let (name, runs, failed) = (&skill.skill, skill.count.runs, skill.count.failures);
+    vec![name.to_string(), runs.to_string(), rate, interval, failed.to_string(), curve(&skill.trend), since]
+}
+
+fn range((low, high): (f64, f64)) -> String {
+    format!("{:.0}-{:.0} %", low * 100.0, high * 100.0)
 }
 
 fn percent(rate: f64) -> String {
@@ -100,24 +126,49 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
     }));
     document["decisions"] = decisions.iter().map(GateDecision::document).collect();
     context.out.answer(&document, |out| {
-        if let Some([runs, successes, ..]) = elsewhere {
-            let runs = counted(runs, "run");
-            writeln!(out, "{FAINT}on other machines{FAINT:#}  {successes} of {runs} succeeded")?;
+        if let Some([runs, successes, failures, unknown]) = elsewhere {
+            let words = Count { runs, successes, failures, unknown }.words(false);
+            writeln!(out, "{FAINT}on other machines{FAINT:#}  {words}")?;
         }
         if stats.revisions.is_empty() {
-            return writeln!(out, "No outcomes recorded for {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
+            writeln!(out, "{STRONG}{name}{STRONG:#}: {NO_OUTCOMES}")?;
+        } else {
+            write_revisions(out, &stats)?;
         }
-        let mut table = Table::new(&["rev", "runs", "good", "bad", "unknown", "rate", "95 %", "ms", "tokens", ""]);
-        stats.revisions.iter().for_each(|revision| table.row(&cells(revision)));
-        table.write(out)?;
-        let days = json!(chart(&stats.days));
-        writeln!(out, "{FAINT}finished runs, last 14 days{FAINT:#}  {}", days.as_str().unwrap_or_default())?;
         if let Some(kept) = &checkpoint {
-            writeln!(out, "{FAINT}kept last{FAINT:#}  revision {}, {}", kept.number, past_time(kept.stamp.time))?;
+            let by = if kept.is_by_gate() { ", with which the gate restored what you kept" } else { "" };
+            let time = past_time(kept.stamp.time);
+            writeln!(out, "{FAINT}review checkpoint{FAINT:#}  revision {} ({time}){by}", kept.number)?;
         }
         decisions.iter().try_for_each(|decision| writeln!(out, "{}", line(decision)))
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes the table of revisions, and the runs of the last days.
+fn write_revisions(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
+    let title = [
+        "revision",
+        "runs",
+        "succeeded",
+        "failed",
+        "unknown",
+        "rate",
+        "95 % interval",
+        "median time",
+        "tokens read",
+        "written",
+        "",
+    ];
+    let mut table = Table::new(&title);
+    stats.revisions.iter().for_each(|revision| table.row(&cells(revision)));
+    table.write(out)?;
+    let most = stats.days.iter().map(Day::runs).max().unwrap_or(0);
+    if most > 0 {
+        let days = chart(&stats.days);
+        writeln!(out, "{FAINT}ended runs on each of the last {DAYS} days, at most {most}{FAINT:#}  {days}")?;
+    }
+    if stats.lacks_success() { writeln!(out, "{NO_SUCCESS}") } else { Ok(()) }
 }
 
 /// Returns the sum of the runs on other machines, which no decision uses. `None` without any.
@@ -140,12 +191,7 @@ fn line(decision: &GateDecision) -> String {
 }
 
 fn cells(stats: &RevisionStats) -> Vec<String> {
-    let (low, high) = stats.interval();
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let tokens = match (stats.tokens_in, stats.tokens_out) {
-        (None, None) => "-".to_owned(),
-        (read, written) => format!("{}/{}", number(read), number(written)),
-    };
     let rate = stats.rate();
     vec![
         stats.revision.number.to_string(),
@@ -154,9 +200,10 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
         stats.count.failures.to_string(),
         stats.count.unknown.to_string(),
         rate.map_or_else(|| "-".to_owned(), percent),
-        format!("{:.0}-{:.0}", low * 100.0, high * 100.0),
-        number(stats.latency_ms),
-        tokens,
+        rate.map_or_else(|| "-".to_owned(), |_| range(stats.interval())),
+        stats.latency_ms.map_or_else(|| "-".to_owned(), |time| format!("{time} ms")),
+        number(stats.tokens_in),
+        number(stats.tokens_out),
         rate.map(bar).unwrap_or_default(),
     ]
 }
@@ -171,8 +218,8 @@ fn bar(rate: f64) -> String {
 
 /// Renders the runs of each day as a line of small vertical bars.
 fn chart(days: &[Day]) -> String {
-    let most = days.iter().map(|day| day.successes + day.failures).max().unwrap_or(0).max(1);
-    let height = |day: &Day| ((day.successes + day.failures) as usize * 8).div_ceil(most as usize);
+    let most = days.iter().map(Day::runs).max().unwrap_or(0).max(1);
+    let height = |day: &Day| (day.runs() as usize * 8).div_ceil(most as usize);
     days.iter().filter_map(|day| BARS.get(height(day))).collect()
 }
 

@@ -21,6 +21,11 @@ pub fn stored_past_time(text: &str) -> String {
     text.parse().map_or_else(|_| visible(text), past_time)
 }
 
+/// Returns the word for an action. Several edits in one change are stored as `operations`.
+pub fn action_word(action: &str) -> &str {
+    if action == "operations" { "edits" } else { action }
+}
+
 /// Writes `~` for the user's home in a message on stderr, if that is a terminal.
 pub fn shorten_home(message: &str) -> String {
     let home = env::home_dir().filter(|home| home.components().count() > 1 && io::stderr().is_terminal());

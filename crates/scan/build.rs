@@ -90,7 +90,8 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         all.iter().map(|example| (example.file.clone(), example.text.clone())).collect()
     };
     let case = |case: &CaseEntry| {
-        format!("Case {{ words: &{:?}, message: {:?}, remedy: {:?} }}", case.words, case.message, case.remedy)
+        let CaseEntry { words, message, remedy, harmless_if } = case;
+        format!("Case {{ words: &{words:?}, message: {message:?}, remedy: {remedy:?}, harmless_if: {harmless_if:?} }}")
     };
     let condition =
         rule.condition.as_ref().map_or("None".to_owned(), |name| format!("Some(crate::conditions::{name})"));

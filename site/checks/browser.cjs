@@ -4,7 +4,8 @@
 //     NODE_PATH=… node site/checks/browser.cjs FOLDER [SCREENSHOTS]
 //     NODE_PATH=… node site/checks/browser.cjs --short FOLDER
 //
-// FOLDER is the built site. The short form looks at fewer pages, and at dark mode on the landing page only. Needs playwright-core, axe-core and chromium.
+// FOLDER is the built site. The short form looks at fewer pages, and at dark mode on the landing page only; the full form
+// runs axe on all pages. Needs playwright-core, axe-core and chromium.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -17,6 +18,8 @@ const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const SHORT_PAGES = ["", "guides/publishing/", "reference/commands/install/", "zh/first-steps/"];
 const WIDTHS = [360, 768, 1280];
 const PAGES = ["", "guides/publishing/", "reference/commands/install/", "scanner/rules/", "reference/config/", "server/api/", "zh/", "zh/first-steps/"];
+const SEARCHES = [["rollback", "reference/commands/rollback/"], ["prompt-override", "scanner/rules/#prompt-override"]];
+const CHINESE_SEARCHES = [["链接", "first-steps/"], ["修订版", "first-steps/"]];
 const TYPES = { ".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png" };
 
 function served(root) {
@@ -90,10 +93,21 @@ async function checkWidths(browser, base, pages) {
   return [...faults, ...page.faults];
 }
 
-async function checkSearch(browser, base) {
+async function checkAxe(browser, base, pages) {
+  const page = await opened(browser, { viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
+  await withoutSearch(page);
+  const faults = [];
+  for (const name of pages) {
+    await page.goto(base + name, { waitUntil: "load" });
+    faults.push(...(await axeFaults(page)).map((fault) => `${name || "/"}: ${fault}`));
+  }
+  return [...faults, ...page.faults];
+}
+
+async function checkSearch(browser, base, searches) {
   const page = await opened(browser, { viewport: { width: 1280, height: 800 } });
   await page.goto(base, { waitUntil: "load" });
-  for (const [words, expected] of [["rollback", "reference/commands/rollback/"], ["prompt-override", "scanner/rules/#prompt-override"]]) {
+  for (const [words, expected] of searches) {
     await page.locator(".md-search__input").fill(words);
     // The search waits for a key.
     await page.locator(".md-search__input").press("End");
@@ -147,7 +161,9 @@ async function main() {
   await timed("light", checkScheme(browser, base, "light", there, screenshots));
   await timed("dark", checkScheme(browser, base, "dark", isShort ? [""] : there, screenshots));
   await timed("widths", checkWidths(browser, base, all));
-  await timed("search", checkSearch(browser, base));
+  if (!isShort) await timed("axe", checkAxe(browser, base, all.filter((name) => !there.includes(name))));
+  await timed("search", checkSearch(browser, base, SEARCHES));
+  await timed("search in Chinese", checkSearch(browser, `${base}zh/`, CHINESE_SEARCHES));
   await timed("recording", checkRecording(browser, base));
   await browser.close();
   server.close();

@@ -1,5 +1,11 @@
 """Changes to pages that mkdocs has made: the theme's search is a dialog without a name for readers of screens."""
 
+import logging
+
+import jieba
+
+# It reports where its dictionary is.
+jieba.setLogLevel(logging.WARNING)
 NAMES = {"en": "Search", "zh": "搜索"}
 
 

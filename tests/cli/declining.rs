@@ -24,21 +24,32 @@ fn kept(gate: &str) -> Sandbox {
 
 /// Reports runs of `demo` as a person, of which every `bad`th failed, and returns the gate's decisions.
 fn tell(sandbox: &Sandbox, prefix: &str, runs: usize, bad: usize) -> Vec<Value> {
-    let line = |run: usize| {
-        let event = if run.is_multiple_of(bad) { "failed" } else { "completed" };
+    let results: Vec<bool> = (1..=runs).map(|run| !run.is_multiple_of(bad)).collect();
+    report(sandbox, prefix, &results)
+}
+
+/// Reports runs of `demo` as a person, and returns the gate's decisions.
+fn report(sandbox: &Sandbox, prefix: &str, results: &[bool]) -> Vec<Value> {
+    let line = |(run, success): (usize, &bool)| {
+        let event = if *success { "completed" } else { "failed" };
         format!("{}\n", json!({"skill": "demo", "event": event, "run": format!("{prefix}-{run}")}))
     };
-    let lines: String = (1..=runs).map(line).collect();
+    let lines: String = results.iter().enumerate().map(line).collect();
     let told = sandbox.run_with_proof(&["record", "--request", "-", "--json"], lines.as_bytes()).done();
     told["decisions"].as_array().unwrap().clone()
+}
+
+fn patch(sandbox: &Sandbox, version: usize) -> String {
+    let (find, replace) = (format!("version {version}"), format!("version {}", version + 1));
+    sandbox.done(&["manage", "patch", "demo", "--find", &find, "--replace", &replace]);
+    replace
 }
 
 /// Patches `demo` as an agent, `times` times, with ten runs each of which three failed. Returns the gate's decisions.
 fn decline(sandbox: &Sandbox, from: usize, times: usize) -> Vec<Value> {
     let mut decisions = Vec::new();
     for version in from..from + times {
-        let (find, replace) = (format!("version {version}"), format!("version {}", version + 1));
-        sandbox.done(&["manage", "patch", "demo", "--find", &find, "--replace", &replace]);
+        let replace = patch(sandbox, version);
         decisions.extend(tell(sandbox, &replace.replace(' ', "-"), 10, 3));
         if !text(sandbox).contains(&replace) {
             break;
@@ -81,15 +92,56 @@ fn decline_is_notified_until_person_keeps() {
     );
 
     let status = sandbox.run(&["evolve", "status", "demo"]).text();
-    assert!(status.contains("demo since revision 1, which a person kept: alarm"), "{status}");
+    assert!(status.contains("demo, changes since its review checkpoint, revision 1: alarm"), "{status}");
     assert!(status.contains("112 of 160 runs succeeded since you kept revision 1; 95 % expected"), "{status}");
     assert!(status.contains("skillhub rollback demo 1") && status.contains("skillhub review keep demo"), "{status}");
     let checked = sandbox.done(&["evolve", "check", "demo"]);
     assert_eq!((&checked["differ"], checked["decisions"].as_array().unwrap().len()), (&json!(0), 1), "{checked:#}");
 
+    sandbox.create("another", "comes before demo by name");
+    let inbox = sandbox.done(&["review"]);
+    assert_eq!(
+        (&inbox["skills"][0]["name"], &inbox["alarms"][0]["name"]),
+        (&json!("demo"), &json!("demo")),
+        "{inbox:#}"
+    );
+    assert_eq!(
+        (&inbox["skills"][0]["alarm"], &inbox["skills"][1]["alarm"]),
+        (&inbox["alarms"][0]["why"], &Value::Null)
+    );
+    for args in [["list"], ["status"]] {
+        let text = sandbox.at_terminal(&args).text();
+        assert!(text.contains("alarm for demo: ") && text.contains("2 skills changed since you looked"), "{text}");
+    }
+    assert!(sandbox.run(&["review"]).text().contains("alarm: "), "the person sees it with the change");
+
     sandbox.run_as(&sandbox.token(), &["review", "keep", "demo"]).done();
+    assert_eq!(sandbox.done(&["review"])["alarms"], json!([]));
     assert_eq!(line(&sandbox), None, "the newest revision is the measure from now on");
     assert_eq!(decline(&sandbox, 16, 3), Vec::<Value>::new());
+}
+
+/// From 95 % to 50 % over 400 runs.
+#[test]
+fn even_fall_is_reported_once_recorded() {
+    let sandbox = kept("");
+    tell(&sandbox, "more", 100, 20);
+    let (mut owed, mut decisions, mut runs) = (0.0, Vec::new(), 0);
+    while runs < 400 && decisions.is_empty() {
+        let prefix = patch(&sandbox, runs / 10).replace(' ', "-");
+        let results: Vec<bool> = (runs..runs + 10)
+            .map(|run| {
+                owed += 0.05 + 0.45 * run as f64 / 400.0;
+                let fails = owed >= 1.0;
+                owed -= f64::from(u8::from(fails));
+                !fails
+            })
+            .collect();
+        decisions = report(&sandbox, &prefix, &results);
+        runs += 10;
+    }
+    assert_eq!(decisions.first().map(|decision| &decision["verdict"]), Some(&json!("alarm")), "{decisions:#?}");
+    assert!((50..=240).contains(&runs), "after {runs} runs");
 }
 
 #[test]
@@ -104,6 +156,15 @@ fn decline_rolls_back_by_policy() {
     let refused = sandbox.ask(&["manage", "patch", "demo", "--find", "version 0", "--replace", "version 2"]);
     refused.refused_with_hint(5, "policy_denied");
     assert_eq!(line(&sandbox), None);
+    sandbox.done(&["manage", "patch", "demo", "--find", "version 0", "--replace", "other words"]);
+    let outcomes = sandbox.done(&["review"])["skills"][0]["outcomes"].clone();
+    assert_eq!(
+        (&outcomes["before"]["successes"], &outcomes["before"]["runs"]),
+        (&json!(95), &json!(100)),
+        "{outcomes:#}"
+    );
+    let stats = sandbox.run(&["stats", "demo"]).text();
+    assert!(stats.contains("with which the gate restored what you kept"), "{stats}");
     assert_eq!(sandbox.done(&["evolve", "check", "demo"])["differ"], 0);
     assert_eq!(heard(&sandbox).last().unwrap()["event"], "rolled_back");
 }

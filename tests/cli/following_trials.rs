@@ -16,6 +16,8 @@ struct Trial {
     /// The stored trial, as `evolve status` shows it.
     stored: Value,
     link: PathBuf,
+    /// Message of the acceptance.
+    accepted: String,
 }
 
 impl Trial {
@@ -32,11 +34,11 @@ impl Trial {
         fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
         let patch = ["manage", "patch", "demo", "--find", find, "--replace", replace, "--reason", "better"];
         let id = sandbox.done(&patch)["proposal"].as_str().unwrap().to_owned();
-        sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5"]).done();
+        let accepted = sandbox.run_as(&sandbox.token(), &["review", "accept", &id, "--canary", "0.5"]).done();
         let stored = sandbox.done(&["evolve", "status", "demo"])["skills"][0]["trial"].clone();
         let link = sandbox.home().join(".claude/skills/demo");
         assert!(link.is_symlink() && stored["id"].is_string(), "{stored}");
-        Self { sandbox, stored, link }
+        Self { sandbox, stored, link, accepted: accepted["message"].as_str().unwrap().to_owned() }
     }
 
     /// Starts a session with the command that the hook of the host has.
@@ -107,6 +109,31 @@ fn sessions_get_their_assigned_revision() {
     assert_eq!(trial.sandbox.done(&["debug", "--agent", "claude-code"])["skills"][0]["reads"], "trial");
     let mode = fs::metadata(trial.link.join("SKILL.md")).unwrap().permissions();
     assert!(mode.readonly(), "an edit through the link would be lost");
+}
+
+#[test]
+fn agents_that_cannot_follow_are_named() {
+    let trial = Trial::begin();
+    assert!(!trial.accepted.contains("cannot follow"), "{}", trial.accepted);
+    fs::create_dir_all(trial.sandbox.home().join(".codex")).unwrap();
+    let sentence = "Codex cannot follow this trial and reads revision 1";
+    let status = trial.sandbox.run(&["evolve", "status", "demo"]).text();
+    assert!(status.contains(sentence) && !status.contains("no agent in use"), "{status}");
+    let agents = trial.sandbox.done(&["evolve", "status", "demo"])["skills"][0]["agents"].clone();
+    assert_eq!(agents, json!({"follow": ["Claude Code"], "cannot_follow": ["Codex"]}));
+    for (agent, expected) in [("codex", json!([format!("demo: {sentence}")])), ("claude-code", json!([]))] {
+        assert_eq!(trial.sandbox.done(&["debug", "--agent", agent])["trials"], expected);
+    }
+
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".claude/skills")).unwrap();
+    sandbox.create("demo", "alpha line");
+    sandbox.done(&["enable", "demo", "--agent", "claude-code"]);
+    let trial = Trial::of(sandbox, "alpha", "beta");
+    let first = trial.accepted.find("no agent in use can follow this trial").unwrap();
+    assert!(first < trial.accepted.find("Claude Code cannot follow").unwrap(), "without a hook: {}", trial.accepted);
+    assert!(trial.accepted.contains(sentence), "{}", trial.accepted);
 }
 
 #[test]

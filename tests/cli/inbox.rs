@@ -1,10 +1,14 @@
 //! `review` without a subcommand: what changed since a person last looked, and their decisions about it.
 
-use std::fs;
+use std::{
+    fs::{self, File},
+    io::Read,
+    process::Stdio,
+};
 
 use serde_json::{Value, json};
 
-use crate::support::{Entry, Sandbox, skill_md, snapshot};
+use crate::support::{Answer, Entry, Sandbox, Terminal, pair, skill_md, snapshot};
 
 /// Changes of agents in the week that a person reviews, and the skills that they change.
 const CHANGES: usize = 80;
@@ -89,7 +93,7 @@ fn only_people_move_the_checkpoint() {
     assert_eq!((&skill["checkpoint"]["number"], &skill["revisions"]), (&json!(2), &json!(1)), "{inbox:#}");
     assert!(skill["diff"].as_str().unwrap().contains("-line 1\n+line 2"), "{inbox:#}");
     sandbox.run_as(&token, &["--json", "review", "keep", "demo@9"]).refused(7, "not_found");
-    sandbox.run_as(&token, &["--json", "review", "keep", "demo@x y"]).refused(2, "invalid_request");
+    sandbox.run_as(&token, &["--json", "review", "keep", "demo@x y"]).refused_with_hint(2, "invalid_request");
     let both = sandbox.run_as(&token, &["--json", "review", "keep", "missing", "demo"]);
     assert_eq!(both.json()["skills"][1]["ok"], true, "the other one is kept");
     assert_eq!(waiting(&sandbox), Vec::<String>::new());
@@ -164,4 +168,116 @@ fn unreviewed_months_stay_readable_and_small() {
     let bytes = |entry: &Entry| if let Entry::File(_, bytes) = entry { bytes.len() } else { 0 };
     let size: usize = snapshot(&sandbox.skillhub_home()).values().map(bytes).sum();
     assert!(size < 200_000, "{size} bytes for 84 revisions and 400 outcomes");
+}
+
+/// Reviews with one key, and kills the command once it has acknowledged the decision.
+fn killed_once_acknowledged(sandbox: &Sandbox, key: &str, acknowledged: &str) {
+    let (ours, theirs) = pair();
+    let mut terminal = File::from(ours);
+    std::io::Write::write_all(&mut terminal, key.as_bytes()).unwrap();
+    let mut command = sandbox.command(&["review"]);
+    command.stdin(theirs.try_clone().unwrap()).stdout(theirs).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let (mut seen, mut buffer) = (Vec::new(), [0; 1024]);
+    while !String::from_utf8_lossy(&seen).contains(acknowledged) {
+        let read = terminal.read(&mut buffer).unwrap();
+        seen.extend_from_slice(&buffer[..read]);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn kill_loses_no_acknowledged_decision() {
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..8).map(|skill| format!("skill-{skill}")).collect();
+    for name in &names {
+        create(&sandbox, name);
+        patch(&sandbox, name, 0);
+    }
+    for (place, name) in names.iter().enumerate() {
+        let (key, line) = [
+            ("k", format!("Kept revision 2 of {name}")),
+            ("r", format!("Rolled {name} back to revision 1")),
+            ("p", format!("Kept revision 2 of {name}; only people can change it now")),
+        ][place % 3]
+            .clone();
+        killed_once_acknowledged(&sandbox, key, &line);
+        assert_eq!(waiting(&sandbox), names[place + 1..], "{key} for {name}");
+        let text = fs::read_to_string(sandbox.user_skill(name).join("SKILL.md")).unwrap();
+        assert_eq!(text.contains("line 0"), key == "r", "{text}");
+        assert_eq!(sandbox.done(&["status", name])["skills"][0]["state"], "clean");
+    }
+}
+
+/// The change comes first, so that the proposal is not a part of it.
+#[test]
+fn accepted_proposal_is_not_shown_again() {
+    let sandbox = Sandbox::new();
+    sandbox.create("learned", "line 0");
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    patch(&sandbox, "learned", 0);
+    let walked = sandbox.typing("ka", &["review"]).exits(0);
+    assert!(walked.text().contains("Kept revision 1 of learned"), "{walked}");
+    assert!(walked.text().contains("Accepted for learned as revision 2"), "{walked}");
+    assert_eq!(walked.text().matches("+line 1").count(), 1, "{walked}");
+    assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn refused_edit_is_offered_again() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "demo");
+    patch(&sandbox, "demo", 0);
+    let editor = sandbox.path("editor");
+    // The first edit is refused, and the second one begins with its text.
+    let script = "if grep -q mine \"$1\"; then sed -i 's/^name: .*/name: demo/' \"$1\"\n\
+                  else echo mine >> \"$1\"; sed -i 's/^name: .*/name: No Name/' \"$1\"; fi\n";
+    fs::write(&editor, script).unwrap();
+    let review = |typed: &str| -> Answer {
+        let mut command = sandbox.command(&["review"]);
+        command.env("EDITOR", format!("sh {}", editor.display()));
+        sandbox.with_terminal_typing(command, &["review"], Terminal::BOTH, typed)
+    };
+    let discarded = review("eqq").exits(0);
+    assert!(discarded.text().contains("your edit was refused"), "{discarded}");
+    assert_eq!(waiting(&sandbox), ["demo"]);
+    let kept = review("ee").exits(0);
+    assert!(kept.text().contains("Kept your edit of demo as revision 3"), "{kept}");
+    let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
+    assert!(text.contains("mine") && text.contains("name: demo"), "{text}");
+}
+
+/// The hooks of hosts report no success.
+#[test]
+fn corrections_alone_give_no_rate() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "demo");
+    create(&sandbox, "unused");
+    let line = |run: usize, event: &str| {
+        let ts = format!("2026-01-02T03:04:{run:02}Z");
+        json!({"skill": "demo", "event": event, "run": format!("r{run}"), "ts": ts}).to_string() + "\n"
+    };
+    let mut lines: String = (0..20).map(|run| line(run, "activated")).collect();
+    lines.push_str(&line(7, "corrected"));
+    sandbox.run_with(&["record", "--request", "-"], lines.as_bytes()).exits(0);
+    patch(&sandbox, "demo", 0);
+    let stats = sandbox.done(&["stats"]);
+    let skill = &stats["skills"][0];
+    assert_eq!((&skill["rate"], &skill["runs"], &skill["trend"]), (&Value::Null, &json!(20), &json!([])), "{stats:#}");
+    assert_eq!(stats["without_runs"], json!(["unused"]));
+    assert_eq!(sandbox.done(&["stats", "demo"])["revisions"][0]["rate"], Value::Null);
+    for args in [&["stats"][..], &["stats", "demo"]] {
+        let text = sandbox.run(args).exits(0).text();
+        assert!(text.contains("No success was reported") && !text.contains("0 %"), "{text}");
+    }
+    let unused = sandbox.run(&["stats", "unused"]).exits(0).text();
+    assert!(unused.contains("skillhub setup"), "{unused}");
+    assert_eq!(sandbox.done(&["review"])["skills"][0]["outcomes"]["before"]["rate"], Value::Null);
+    let review = sandbox.run(&["review"]).exits(0).text();
+    let words = "1 of 20 runs failed or was corrected before, no known results since; no success was reported";
+    assert!(review.contains(words), "{review}");
+    let stored = sandbox.done(&["record", "--show"]);
+    assert_eq!((&stored["skills"][0]["skill"], &stored["skills"][0]["outcomes"]), (&json!("demo"), &json!(21)));
 }

@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::doctor::{WRITING, project};
-use crate::support::{Sandbox, snapshot};
+use super::{
+    doctor::{WRITING, project},
+    restarting::restart,
+};
+use crate::support::{Sandbox, Snapshot, snapshot};
 
 /// A project with an installed skill at `old` and its agent's link, moved to `new`.
 fn moved_project() -> (Sandbox, PathBuf, PathBuf) {
@@ -38,6 +41,26 @@ fn moved_project_keeps_its_history() {
     let again = sandbox.done(&["doctor", "--relocate", text(&old), text(&new)]);
     assert_eq!(again["status"], "unchanged");
     assert_eq!(run(&["uninstall", WRITING]).done()["skills"][0]["removed"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn restart_after_a_move_touches_the_new_folder_only() {
+    let (sandbox, old, new) = moved_project();
+    let before = snapshot(&new);
+    sandbox.done(&["doctor", "--relocate", text(&old), text(&new)]);
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.arg("--json").current_dir(&new);
+        sandbox.finish(command, args).done()
+    };
+    restart(Path::new(run(&["where"])["history"].as_str().unwrap()));
+    for args in [["doctor"].as_slice(), &["list"], &["rollback", "demo"]] {
+        run(args);
+    }
+    assert_eq!(fs::read_dir(&old).unwrap().count(), 0);
+    let agents =
+        |files: Snapshot| files.into_iter().filter(|(path, _)| path.starts_with(".claude")).collect::<Snapshot>();
+    assert_eq!(agents(snapshot(&new)), agents(before));
 }
 
 #[test]

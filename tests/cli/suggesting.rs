@@ -34,6 +34,7 @@ fn accepted_queries_are_read_by_eval_run() {
     assert_eq!(suggested(&sandbox), Vec::<Value>::new(), "it was suggested before");
     let shown = sandbox.run(&["review", "show", &id]).exits(0).text();
     assert!(shown.contains("failed in the run r1"), "{shown}");
+    assert!(shown.contains("suggested evals always wait for a person") && !shown.contains("[queries"), "{shown}");
     let change = sandbox.run(&["review", "diff", &id]).exits(0).text();
     assert!(change.contains("fill in the tax form"), "{change}");
     sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();

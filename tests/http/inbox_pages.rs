@@ -1,5 +1,7 @@
 //! The inbox on the library's pages: changes since the review checkpoint, and the form that keeps them.
 
+use serde_json::json;
+
 use super::{
     gateway::{Gateway, TOKEN},
     library_pages::Browser,
@@ -34,4 +36,36 @@ fn changes_since_the_last_look_can_be_kept() {
     sandbox.done(&["manage", "patch", "seen", "--find", "three", "--replace", "four"]);
     assert_eq!(browser.send("/skills/seen/keep", &[("revision", &head)]).status, 303);
     assert!(browser.page("/review").contains("1 revision since revision 3"), "what came later still waits");
+}
+
+/// A pinned skill is left to people, so the gate raises an alarm in place of a rollback.
+#[test]
+fn alarm_and_results_are_shown_first() {
+    let sandbox = Sandbox::new();
+    for name in ["a-calm", "failing", "hooked"] {
+        sandbox.create(name, "line one");
+        sandbox.run_as(&sandbox.token(), &["review", "keep", name]).done();
+    }
+    let report = |name: &str, event: &str, runs: std::ops::Range<usize>| {
+        let line = |run| format!("{}\n", json!({"skill": name, "event": event, "run": format!("r{run}")}));
+        let lines: String = runs.map(line).collect();
+        sandbox.run_with_proof(&["record", "--request", "-"], lines.as_bytes()).exits(0);
+    };
+    report("failing", "completed", 0..60);
+    report("hooked", "corrected", 0..3);
+    for name in ["a-calm", "failing"] {
+        sandbox.done(&["manage", "patch", name, "--find", "line one", "--replace", "line two"]);
+    }
+    sandbox.run_as(&sandbox.token(), &["pin", "failing"]).done();
+    report("failing", "failed", 60..100);
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let browser = Browser::signed_in(&gateway, &sandbox.token());
+    let inbox = browser.page("/review");
+    assert!(inbox.contains("its runs fail more often than before"), "{inbox}");
+    assert!(inbox.find("s-failing").unwrap() < inbox.find("s-a-calm").unwrap(), "{inbox}");
+    let page = browser.page("/skills/failing/changes");
+    assert!(page.contains("Alarm:") && page.contains("60 of 60 runs before, 0 of 40 since"), "{page}");
+    let page = browser.page("/skills/hooked");
+    assert!(page.contains("No success was reported") && !page.contains("0 % ("), "{page}");
+    assert!(page.find("Results of runs").unwrap() < page.find("line one").unwrap(), "{page}");
 }

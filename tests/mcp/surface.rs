@@ -49,6 +49,34 @@ fn default_list_is_small() {
     all.close();
 }
 
+/// The skills that do not fit are found by search.
+#[test]
+fn list_stays_small_with_many_skills() {
+    let sandbox = Sandbox::new();
+    let mut made = 0;
+    for skills in [10, 40] {
+        for skill in made..skills {
+            let does = "Fills in the forms of a department, checks each field, and sends the result. Use when somebody \
+                        asks for a form, a stamp or a signature.";
+            fs::create_dir_all(sandbox.user_skill(&format!("forms-{skill:02}"))).unwrap();
+            let text = skill_md(&format!("forms-{skill:02}"), does, "body");
+            fs::write(sandbox.user_skill(&format!("forms-{skill:02}")).join("SKILL.md"), text).unwrap();
+        }
+        made = skills;
+        for agent in ["claude-code", "opencode"] {
+            let mut agent = Connection::open(&sandbox, &["--agent", agent]);
+            let listed = tools(&mut agent);
+            let tokens = listed.to_string().len().div_ceil(4);
+            assert!(tokens <= MOST_TOKENS, "{skills} skills: {tokens} tokens: {listed:#}");
+            assert!(listed.to_string().contains("not listed here. Use search_skills to find them"), "{listed:#}");
+            assert!(listed.to_string().contains("forms-00"), "{listed:#}");
+            let found = agent.done("search_skills", &json!({"query": "forms", "limit": 50})).to_string();
+            assert!(found.contains(&format!("forms-{:02}", skills - 1)), "{found}");
+            agent.close();
+        }
+    }
+}
+
 #[test]
 fn tools_join_once_their_skill_is_read() {
     let sandbox = Sandbox::new();

@@ -158,7 +158,8 @@ impl<'a> Chooser<'a> {
                 .exit
                 .map_or_else(|| process::ended(done.ended).words().to_owned(), |exit| format!("exit code {exit}"));
             let said = String::from_utf8_lossy(&done.stderr);
-            return Ok(Err(format!("{end}; {}", said.trim().chars().take(200).collect::<String>())));
+            let said: String = said.trim().chars().take(200).collect();
+            return Ok(Err(if said.is_empty() { end } else { format!("{end}: {said}") }));
         }
         Ok(names_in(&String::from_utf8_lossy(&done.stdout)))
     }

@@ -32,7 +32,8 @@ pub fn check(context: &Context, library: &Library, target: &ProposalRef) -> Resu
     let stored = Store::of(context).find(&files.digest(), &proposal.digest, &evals_digest(&files))?;
     let Some(stored) = stored else {
         return Err(refused(format!(
-            "{id} at its revision {} was not compared with the revision that it replaces",
+            "{id}@{} was not compared with the skill's newest revision on its test cases; a comparison with --trigger does \
+             not count, because its queries test the description only",
             proposal.revision
         ))
         .hint(compare));

@@ -285,7 +285,8 @@ impl Witness for Seen<'_> {
                 let code = done
                     .exit
                     .map_or_else(|| process::ended(done.ended).words().to_owned(), |exit| format!("exit code {exit}"));
-                Judgement { passed: Some(done.exit == Some(0)), evidence: format!("{code}; {told}") }
+                let evidence = if told.is_empty() { code } else { format!("{code}; {told}") };
+                Judgement { passed: Some(done.exit == Some(0)), evidence }
             }
             Err(error) => undecided(format!("cannot run {path}: {}", error.message)),
         }

@@ -144,11 +144,10 @@ pub(super) fn refuse_evals(side: &Side, contents: &str, file: &str, problems: &[
     let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
     let line = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
     let lines = errors.iter().take(3).map(line).collect::<Vec<_>>().join("; ");
-    let message = format!("{} has no {contents}: {lines}", side.name);
     match is_missing {
-        true => CliError::new("not_found", Exit::NotFound, message)
-            .hint(format!("write {file} as docs/guides/evals.md describes")),
-        false => CliError::new("invalid_evals", Exit::Invalid, message)
+        true => CliError::new("not_found", Exit::NotFound, format!("{} has no {contents} ({file})", side.name))
+            .hint("see its form: skillhub eval --help"),
+        false => CliError::new("invalid_evals", Exit::Invalid, format!("{} has no {contents}: {lines}", side.name))
             .hint(format!("list all problems: skillhub eval lint {}", side.written()))
             .details(json!({"problems": problems})),
     }

@@ -114,7 +114,7 @@ fn attempt(context: &Context, args: &ConformanceArgs, trial: &Trial) -> Result<u
         bundle: &bundle,
         evals: set.as_ref(),
         failures: &failures,
-        outcomes: trial.has_cases.then(|| COUNT.document()),
+        outcomes: trial.has_cases.then(|| COUNT.document(true)),
         limits,
         held_out_percent: 0,
     };

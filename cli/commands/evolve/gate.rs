@@ -6,10 +6,11 @@ use library::StoredTrial;
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
+use super::reach::TrialReach;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, stored_past_time, visible},
 };
 
 /// Flags of `evolve status`.
@@ -93,21 +94,29 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         let is_tested = |found: &Evaluation| found.line.is_none() || found.decision.worse.is_some();
         found.retain(|found| found.trial.is_some() || found.decision.candidate.runs > 0 && is_tested(found));
     }
-    let skills: Vec<Value> = found.iter().map(document).collect();
+    let reaches = found.iter().map(|found| reach(context, found)).collect::<Result<Vec<_>, _>>()?;
+    let both = || found.iter().zip(&reaches);
+    let skills: Vec<Value> = both().map(|(found, reach)| document(found, reach.as_ref())).collect();
     context.out.answer(&json!({"ok": true, "skills": skills}), |out| {
         if found.is_empty() {
             return writeln!(out, "No trials, and no recorded runs to judge a skill by");
         }
-        found.iter().try_for_each(|found| out.write_all(text(found).as_bytes()))
+        both().try_for_each(|(found, reach)| out.write_all(text(found, reach.as_ref()).as_bytes()))
     })?;
     Ok(Exit::Done)
 }
 
-fn document(found: &Evaluation) -> Value {
+/// Determines the agents that can follow a running trial.
+fn reach(context: &Context, found: &Evaluation) -> Result<Option<TrialReach>, CliError> {
+    let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) else { return Ok(None) };
+    TrialReach::of(context, &context.library_with(&found.skill)?, &found.skill, trial).map(Some)
+}
+
+fn document(found: &Evaluation, reach: Option<&TrialReach>) -> Value {
     json!({
         "name": found.skill.as_str(), "state": state(found), "revision": found.revision.id,
         "number": found.revision.number, "trial": found.trial, "line": found.line, "decision": found.decision,
-        "acted": found.acted,
+        "acted": found.acted, "restored": found.restored, "agents": reach.map(TrialReach::document),
     })
 }
 
@@ -124,7 +133,22 @@ fn state(found: &Evaluation) -> &'static str {
     }
 }
 
-fn text(found: &Evaluation) -> String {
+/// Returns the state of the evaluated revision in words.
+fn state_words(found: &Evaluation) -> String {
+    let words = match (state(found), found.restored) {
+        ("promoted", _) => "promoted: all runs get it",
+        ("rolled_back", Some(number)) => return format!("rolled back to revision {number}"),
+        ("rolled_back", None) => "rolled back: the former revision stays",
+        ("inconclusive", _) => "the trial ended without a result",
+        ("paused", _) => "the trial is paused",
+        ("canary", _) => "on trial",
+        ("alarm", _) => "alarm: a person has to look",
+        _ => "in use, and watched",
+    };
+    words.to_owned()
+}
+
+fn text(found: &Evaluation, reach: Option<&TrialReach>) -> String {
     let Evaluation { skill, decision, .. } = found;
     let style = match decision.verdict {
         Verdict::Wait => FAINT,
@@ -134,51 +158,64 @@ fn text(found: &Evaluation) -> String {
     };
     let judged = match &found.line {
         None => format!("revision {}", found.revision.number),
-        Some(Line { kept: Some(number), .. }) => format!("since revision {number}, which a person kept"),
-        Some(Line { kept: None, .. }) => "all revisions, of which a person kept none".to_owned(),
+        Some(Line { kept: Some(number), .. }) => format!("changes since its review checkpoint, revision {number}"),
+        Some(Line { kept: None, .. }) => "all changes; no person has kept a revision yet".to_owned(),
     };
-    let mut text = format!("{STRONG}{skill}{STRONG:#} {judged}: {style}{}{style:#}", state(found));
+    let mut text = format!("{STRONG}{skill}{STRONG:#}, {judged}: {style}{}{style:#}", state_words(found));
     if let Some(trial) = found.trial.as_ref().filter(|_| !found.acted) {
-        text.push_str(&format!(", {} % of the runs", f64::from(trial.terms.share) / 100.0));
-        text.push_str(
-            "\n  of runs that read it through skillhub, or through a link that follows it (hooks of Claude Code, Gemini CLI \
-             and OpenCode); other hosts keep the former revision",
-        );
+        text.push_str(&format!(" with {} % of the runs", f64::from(trial.terms.share) / 100.0));
     }
-    text.push_str(&format!("\n  {}\n", visible(&decision.why)));
-    for (label, count) in [("before", decision.base), ("judged", decision.candidate)] {
-        let known = count.known();
-        let rate = if known > 0 {
-            format!(", {:.0} % good", 100.0 * f64::from(count.successes) / f64::from(known))
-        } else {
-            String::new()
-        };
-        text.push_str(&format!("  {label}: {}{rate}, {} unknown\n", counted(count.runs, "run"), count.unknown));
-    }
-    let uncounted = decision.uncounted.sentence().map(|sentence| format!("  {sentence}\n")).unwrap_or_default();
-    text + &uncounted + &evidence_lines(decision) + &next_steps(found)
-}
-
-/// Returns the commands with which a person ends the alarm of a line.
-fn next_steps(found: &Evaluation) -> String {
-    let Some(line) = found.line.as_ref().filter(|_| found.decision.verdict == Verdict::Alarm) else {
-        return String::new();
+    text.push('\n');
+    let mut line = |line: &str| text.push_str(&format!("  {line}\n"));
+    line(&visible(&decision.why));
+    reach.map(TrialReach::sentences).unwrap_or_default().iter().for_each(|sentence| line(sentence));
+    let (former, judged) = match found.line {
+        Some(_) => ("up to the checkpoint", "since"),
+        None => ("former revision", "this revision"),
     };
+    let is_rated = decision.base.successes + decision.candidate.successes > 0;
+    for (label, count) in [(former, decision.base), (judged, decision.candidate)] {
+        let words = match count.known() {
+            0 => format!("{} with a known result", counted(0, "run")),
+            _ => count.words(is_rated),
+        };
+        let unknown = if count.unknown > 0 { format!(", {} unknown", count.unknown) } else { String::new() };
+        line(&format!("{label}: {words}{unknown}"));
+    }
+    decision.uncounted.sentence().iter().for_each(|sentence| line(sentence));
+    evidence_lines(decision).iter().chain(&next_steps(found)).for_each(|step| line(step));
+    text
+}
+
+/// Returns the commands that undo a rollback, or with which a person ends the alarm of a line.
+fn next_steps(found: &Evaluation) -> Vec<String> {
     let name = &found.skill;
-    let keep = format!("  a person keeps the newest revision: skillhub review keep {name}\n");
-    match line.kept {
-        Some(number) => format!("  restore what you kept: skillhub rollback {name} {number}\n{keep}"),
-        None => format!("  choose an earlier revision: skillhub history {name}\n{keep}"),
+    let number = found.revision.number;
+    let keep = format!("a person keeps the newest revision: skillhub review keep {name}");
+    match (found.decision.verdict, found.acted, &found.line) {
+        (Verdict::RollBack, true, _) if found.trial.is_none() => {
+            vec![format!("bring revision {number} back, as a person: skillhub rollback {name} {number}")]
+        }
+        (Verdict::Alarm, _, Some(Line { kept: Some(kept), .. })) => {
+            vec![format!("restore what you kept: skillhub rollback {name} {kept}"), keep]
+        }
+        (Verdict::Alarm, _, Some(_)) => vec![format!("choose an earlier revision: skillhub history {name}"), keep],
+        _ => Vec::new(),
     }
 }
 
-fn evidence_lines(decision: &Decision) -> String {
-    let line = |label: &str, evidence: Option<Evidence>| {
+/// Describes how far each test is from its decision.
+fn evidence_lines(decision: &Decision) -> Vec<String> {
+    let line = |claim: &str, evidence: Option<Evidence>| {
         evidence.map(|Evidence { n, e_value, threshold }| {
-            format!("  {label}: evidence {e_value:.2}, decides at {threshold:.0} ({n} observed)\n")
+            format!("evidence that {claim}: {e_value:.1} after {n} observations; the gate acts at {threshold:.0}")
         })
     };
-    let lines = [line("worse", decision.worse), line("no worse", decision.good), line("drift", decision.drift)];
+    let lines = [
+        line("it is worse", decision.worse),
+        line("it is not worse", decision.good),
+        line("it has become worse", decision.drift),
+    ];
     lines.into_iter().flatten().collect()
 }
 
@@ -249,9 +286,9 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     let found = evolve::force(&mut library, &name, verdict, &reviewer, &terms, &manage)?;
     let found = found.ok_or_else(|| nothing_on_trial(&name))?;
     context.refresh_lock(&library, &name);
-    let mut document = document(&found);
+    let mut document = document(&found, None);
     document["ok"] = json!(true);
-    context.out.answer(&document, |out| out.write_all(text(&found).as_bytes()))?;
+    context.out.answer(&document, |out| out.write_all(text(&found, None).as_bytes()))?;
     Ok(Exit::Done)
 }
 
@@ -274,10 +311,15 @@ pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         for one in &decisions {
             let word = if one.holds() { format!("{GOOD}same{GOOD:#}") } else { format!("{BAD}differs{BAD:#}") };
-            writeln!(out, "{FAINT}{}{FAINT:#}  {word}  {}", one.time, visible(&one.noted.decision.why))?;
+            let time = stored_past_time(&one.time);
+            writeln!(out, "{FAINT}{time}{FAINT:#}  {word}  {}", visible(&one.noted.decision.why))?;
         }
         let count = counted(decisions.len(), "decision");
-        writeln!(out, "{STRONG}{name}{STRONG:#}: {count}, of which {differ} differ from the log")
+        match (decisions.len() + unreadable, differ) {
+            (0, _) => writeln!(out, "{STRONG}{name}{STRONG:#}: the gate has decided nothing yet"),
+            (_, 0) => writeln!(out, "{STRONG}{name}{STRONG:#}: {count}, each the same when made again from the log"),
+            _ => writeln!(out, "{STRONG}{name}{STRONG:#}: {count}; {differ} differ when made again from the log"),
+        }
     })?;
     Ok(if differ == 0 { Exit::Done } else { Exit::Integrity })
 }

@@ -173,7 +173,7 @@ fn improve(
     };
     request.dry_run = args.dry_run;
     let elsewhere = || context.elsewhere();
-    let policy = context.policy()?.holding("skillhub evolve run");
+    let policy = context.policy()?.holding("skillhub evolve run", "changes by optimisers always wait for a person");
     let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
     let report = manage(library, &request, &acting)?;
     if !context.out.json {

@@ -206,7 +206,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
             _ => {
                 let file = file.display();
                 writeln!(out, "{GOOD}Written{GOOD:#}: {file}; {STRONG}{}{STRONG:#} now starts skillhub", host.title)?;
-                out.message(format_args!("Restart it to see the tools. Others join them when they are needed."))?;
+                out.message(format_args!("Restart it to see the tools. Those for histories, reviews and installs join once a skill or an answer needs them."))?;
             }
         }
         hook.write(out, context, host, &planned, args.print)

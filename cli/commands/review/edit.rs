@@ -6,7 +6,7 @@ use clap::Args;
 use skill::{File, Limits, SkillPath};
 use skill_manage::review::{self, EditProposal, ProposalRef, Replacement};
 
-use super::{conflict_text, target};
+use super::{conflict_text, keys::ask, target};
 use crate::{
     commands::manage::{self, parse_path, read_input},
     context::Context,
@@ -57,23 +57,57 @@ pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let mut library = context.library_with_proposal(&target.id)?;
     let not_executable = args.not_executable.iter().map(|path| parse_path(path)).collect::<Result<Vec<_>, _>>()?;
     let is_by_flags = [&args.path, &args.remove, &args.not_executable].iter().any(|paths| !paths.is_empty());
-    let (replacements, shown) = match is_by_flags {
-        true => (of_flags(context, args)?, None),
-        false => {
-            let proposal = review::waiting(&library, &target, context.now)?;
-            target.revision = Some(proposal.revision);
-            let editable = review::editable(&library, &proposal)?;
-            for conflict in &editable.conflicts {
-                context.out.note(&conflict_text(conflict));
-            }
-            let conflicting: Vec<&SkillPath> = editable.conflicts.iter().map(|conflict| &conflict.path).collect();
-            let subject = format!("the proposal {}", proposal.id);
-            (in_editor(context, &subject, &editable.files, &conflicting)?, Some(editable.shown))
-        }
-    };
-    let request = EditProposal { target, replacements, not_executable, shown, reason: args.reason.clone() };
-    let report = review::edit(&mut library, &request, &reviewer, &context.manage(&elsewhere)?)?;
+    let manage = context.manage(&elsewhere)?;
+    let reason = args.reason.clone();
+    if is_by_flags {
+        let request =
+            EditProposal { target, replacements: of_flags(context, args)?, not_executable, shown: None, reason };
+        return manage::print(context.out, &review::edit(&mut library, &request, &reviewer, &manage)?);
+    }
+    let proposal = review::waiting(&library, &target, context.now)?;
+    target.revision = Some(proposal.revision);
+    let editable = review::editable(&library, &proposal)?;
+    for conflict in &editable.conflicts {
+        context.out.note(&conflict_text(conflict));
+    }
+    let conflicting: Vec<SkillPath> = editable.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    let subject = format!("the proposal {}", proposal.id);
+    let mut request =
+        EditProposal { target, replacements: Vec::new(), not_executable, shown: Some(editable.shown), reason };
+    let report = until_taken(context, &subject, &editable.files, &conflicting, |replacements| {
+        request.replacements = replacements;
+        Ok(review::edit(&mut library, &request, &reviewer, &manage)?)
+    })?;
     manage::print(context.out, &report)
+}
+
+/// Opens files in the editor until `apply` takes the result, or the person discards it. So a refused edit is not lost.
+pub fn until_taken<T>(
+    context: &Context,
+    subject: &str,
+    files: &[(SkillPath, File)],
+    conflicting: &[SkillPath],
+    mut apply: impl FnMut(Vec<Replacement>) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let (mut files, mut always) = (files.to_vec(), conflicting.to_vec());
+    loop {
+        let replacements = in_editor(context, subject, &files, &always)?;
+        let error = match apply(replacements.clone()) {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let _exit = context.out.fail(&error);
+        if !ask(context, "your edit was refused", &[('e', "edit it again", true), ('q', "discard it", false)])? {
+            return Err(CliError { message: "your edit was discarded".to_owned(), hint: None, ..error });
+        }
+        for Replacement { path, bytes } in replacements {
+            let edited = files.iter_mut().find(|(known, _)| *known == path);
+            if let (Some((_, file)), Some(bytes)) = (edited, bytes) {
+                file.bytes = bytes.into();
+                always.push(path);
+            }
+        }
+    }
 }
 
 fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliError> {
@@ -92,11 +126,11 @@ fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliE
 }
 
 /// Opens the texts among some files in the user's editor. Returns the changed ones and the `conflicting` ones.
-pub fn in_editor(
+fn in_editor(
     context: &Context,
     subject: &str,
     files: &[(SkillPath, File)],
-    conflicting: &[&SkillPath],
+    conflicting: &[SkillPath],
 ) -> Result<Vec<Replacement>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an editor needs a terminal").hint("pass --path PATH --content FILE"));
@@ -119,7 +153,7 @@ pub fn in_editor(
         let bytes = read_input(context, place, Limits::default().skill_bytes)?;
         let changed = *bytes != *file.bytes;
         is_changed |= changed;
-        if changed || conflicting.contains(&path) {
+        if changed || conflicting.contains(path) {
             replacements.push(Replacement { path: path.clone(), bytes: Some(bytes) });
         }
     }

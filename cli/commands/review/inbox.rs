@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use clap::Args;
-use evolve::Count;
+use evolve::GateDecision;
 use library::{ActorKind, Library, Revision};
 use ops::{Inbox, InboxSkill, REASONS};
 use serde_json::json;
-use skill::counted;
+use skill::{SkillName, counted};
 use skill_manage::{
     documents,
     review::{self, ChangedSkill},
@@ -18,7 +18,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit},
     hints,
-    print::{FAINT, STRONG, WARN, coloured_diff, delta_lines, findings_lines, past_time, visible},
+    print::{BAD, FAINT, STRONG, WARN, action_word, coloured_diff, delta_lines, findings_lines, past_time, visible},
 };
 
 /// Flags of `review keep`.
@@ -43,6 +43,12 @@ pub fn print(context: &Context, inbox: &Inbox) -> Result<Exit, CliError> {
     if !inbox.proposals.is_empty() {
         queue::write(&inbox.proposals, &documents::deltas(&inbox.libraries, &inbox.proposals), context.now, &mut text)?;
     }
+    let is_shown = |name: &SkillName| skills.iter().any(|skill| skill.change.skill == *name);
+    inbox
+        .alarms
+        .iter()
+        .filter(|((_, name), _)| !is_shown(name))
+        .try_for_each(|alarm| writeln!(text, "{}", alarm_line(alarm)))?;
     for skill in &skills {
         write!(text, "\n{}{}", skill_text(skill), keep_line(&skill.change))?;
     }
@@ -63,13 +69,23 @@ pub fn summary(proposals: usize, skills: usize) -> String {
     }
 }
 
-/// Returns the names of the changed skills in some libraries, and for a person the line that counts them.
-pub fn news(context: &Context, libraries: &[Library]) -> Result<(Vec<String>, Option<String>), CliError> {
+/// Returns the names of the changed skills in some libraries, and for a person the line that counts them and one for
+/// each open alarm.
+pub fn news(context: &Context, libraries: &[Library]) -> Result<(Vec<String>, Vec<String>), CliError> {
     let changed = context.changed_since_review(libraries)?;
     let names: Vec<String> = changed.into_iter().map(|(_, name)| name.to_string()).collect();
-    let is_told = !names.is_empty() && context.actor.kind == ActorKind::Person;
-    let line = is_told.then(|| format!("{WARN}{}{WARN:#}: skillhub review", summary(0, names.len())));
-    Ok((names, line))
+    let mut lines = Vec::new();
+    if context.actor.kind == ActorKind::Person {
+        lines.extend(context.alarms(libraries)?.iter().map(alarm_line));
+        let count = || format!("{WARN}{}{WARN:#}: skillhub review", summary(0, names.len()));
+        lines.extend((!names.is_empty()).then(count));
+    }
+    Ok((names, lines))
+}
+
+/// Formats an open alarm of the gate, with the command that shows its figures.
+fn alarm_line(((_, name), alarm): (&(usize, SkillName), &GateDecision)) -> String {
+    format!("{BAD}alarm{BAD:#} for {name}: {}: skillhub evolve status {name}", visible(&alarm.why))
 }
 
 /// Formats a changed skill: its revisions with their reasons, outcomes, capabilities, findings and difference.
@@ -77,6 +93,7 @@ pub fn skill_text(skill: &InboxSkill) -> String {
     let ChangedSkill { revisions, edited, difference, delta, findings, .. } = &skill.change;
     let mut text = heading(&skill.change);
     let mut line = |line: &str| text.push_str(&format!("  {line}\n"));
+    skill.alarm.iter().for_each(|alarm| line(&format!("{BAD}alarm{BAD:#}: {}", visible(&alarm.why))));
     if *edited {
         line(&format!("{WARN}edited{WARN:#} in its folder; no revision has this edit yet"));
     }
@@ -84,9 +101,7 @@ pub fn skill_text(skill: &InboxSkill) -> String {
     if revisions.len() > REASONS {
         line(&format!("{FAINT}and {} earlier{FAINT:#}", counted(revisions.len() - REASONS, "revision")));
     }
-    if let Some(outcomes) = outcomes(&skill.before, &skill.since) {
-        line(&outcomes);
-    }
+    skill.results().iter().for_each(|results| line(results));
     delta.iter().flat_map(delta_lines).for_each(|capability| line(&capability));
     findings_lines(findings).iter().for_each(|finding| line(finding));
     text + &coloured_diff(&difference.text)
@@ -109,21 +124,10 @@ fn revision_line(revision: &Revision) -> String {
         "{FAINT}{:>4}{FAINT:#}  {}  {}  {}  {}",
         revision.number,
         past_time(revision.stamp.time),
-        revision.action.as_str(),
+        action_word(revision.action.as_str()),
         visible(&revision.stamp.actor.to_string()),
         visible(&reason)
     )
-}
-
-/// Describes the runs before and since the checkpoint. `None` if there were none.
-fn outcomes(before: &Count, since: &Count) -> Option<String> {
-    let words = |count: &Count| format!("{} of {} succeeded", count.successes, counted(count.known(), "run"));
-    match (before.known(), since.known()) {
-        (0, 0) => None,
-        (0, _) => Some(format!("{} since", words(since))),
-        (_, 0) => Some(format!("{} before, no runs since", words(before))),
-        _ => Some(format!("{} before, {} since", words(before), words(since))),
-    }
 }
 
 /// Returns the command that keeps exactly what is shown.
@@ -142,7 +146,10 @@ pub fn keep(context: &Context, args: &KeepArgs) -> Result<Exit, CliError> {
         let (name, spec) = text.split_once('@').unwrap_or((text, "head"));
         let name = context.skill_called(name)?;
         let library = context.library_of(&name)?;
-        let (revision, _) = documents::at(&library, &name, spec)?;
+        let (revision, _) = documents::at(&library, &name, spec).map_err(|error| match CliError::from(error) {
+            error if error.exit == Exit::Usage => error.hint(format!("list its revisions: skillhub history {name}")),
+            error => error,
+        })?;
         review::keep(&library, &name, &revision, &reviewer, context.now)?;
         let document = json!({"ok": true, "name": name.as_str(), "number": revision.number, "revision": revision.id});
         Ok((document, format!("kept revision {}", revision.number)))

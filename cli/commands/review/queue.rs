@@ -17,8 +17,8 @@ use crate::{
     exit::{CliError, Exit},
     hints,
     print::{
-        BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, delta_lines, findings_lines, past_time, time,
-        verdict_style, visible,
+        BAD, FAINT, GOOD, STRONG, Table, WARN, action_word, capability_lines, delta_lines, findings_lines, past_time,
+        time, verdict_style, visible,
     },
 };
 
@@ -84,7 +84,7 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
             review::state_at(proposal, now).as_str().to_owned(),
             proposal.scan.verdict().to_string(),
             visible(&proposal.actor.to_string()),
-            proposal.action.as_str().to_owned(),
+            action_word(proposal.action.as_str()).to_owned(),
             past_time(proposal.created),
             visible(&proposal.reason.as_deref().unwrap_or_default().replace('\n', " ")),
         ],
@@ -143,7 +143,7 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
         "{STRONG}{id}{STRONG:#}  {style}{}{style:#}  {} {STRONG}{}{STRONG:#}  by {}  \
          {of_verdict}{verdict}{of_verdict:#}\n",
         state.as_str(),
-        proposal.action.as_str(),
+        action_word(proposal.action.as_str()),
         proposal.skill,
         visible(&proposal.actor.to_string()),
     );

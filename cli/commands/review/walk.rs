@@ -1,26 +1,25 @@
 //! The inbox at a terminal: each item is shown, and one key decides on it. A decision takes effect at once, so that
 //! nothing is lost when the command ends early.
 
-use std::io;
-
-use console::{Key, Term};
 use ops::{Decision, Inbox, InboxItem, ShownItem};
 use serde_json::Value;
-use skill::{counted, edit::Edit};
+use skill::{File, SkillPath, counted, edit::Edit};
 use skill_manage::{
     Reviewer,
-    review::{ChangedSkill, Difference},
+    review::{ChangedSkill, Difference, Replacement},
 };
 
 use super::{
     conflict_text,
     edit::{self, EditArgs},
-    inbox, queue,
+    inbox,
+    keys::{Choice, ask},
+    queue,
 };
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{FAINT, GOOD, STRONG, coloured_diff},
+    print::{GOOD, coloured_diff},
 };
 
 /// Reply to an item.
@@ -32,21 +31,18 @@ enum Reply {
     Quit,
 }
 
-/// Key, the word for its effect, and the reply.
-type Choice = (char, &'static str, Reply);
-
-const EDIT: Choice = ('e', "edit", Reply::Edit);
-const SKIP: Choice = ('s', "skip", Reply::Skip);
-const QUIT: Choice = ('q', "quit", Reply::Quit);
+const EDIT: Choice<Reply> = ('e', "edit", Reply::Edit);
+const SKIP: Choice<Reply> = ('s', "skip", Reply::Skip);
+const QUIT: Choice<Reply> = ('q', "quit", Reply::Quit);
 
 /// Returns the replies to an item.
-fn choices(shown: &ShownItem) -> Vec<Choice> {
+fn choices(shown: &ShownItem) -> Vec<Choice<Reply>> {
     let key = |word: &str, decision| match decision {
         Decision::Pin => 'p',
         _ => word.chars().next().unwrap_or_default(),
     };
     let decisions = shown.decisions().into_iter();
-    let mut choices: Vec<Choice> =
+    let mut choices: Vec<Choice<Reply>> =
         decisions.map(|(word, decision)| (key(word, decision), word, Reply::Decide(decision))).collect();
     if shown.is_editable() {
         choices.insert(2, EDIT);
@@ -127,26 +123,6 @@ fn text(context: &Context, shown: &ShownItem) -> String {
     }
 }
 
-/// Asks for one of the keys.
-fn ask(context: &Context, of: &str, choices: &[Choice]) -> Result<Reply, CliError> {
-    let words: Vec<String> = choices.iter().map(|(key, word, _)| format!("{STRONG}{key}{STRONG:#} {word}")).collect();
-    loop {
-        context.out.answer(&Value::Null, |out| write!(out, "{FAINT}{of}{FAINT:#}  {}: ", words.join(", ")))?;
-        let key = match Term::stdout().read_key() {
-            Ok(Key::Char(key)) => key.to_ascii_lowercase(),
-            Ok(Key::Escape | Key::CtrlC) => 'q',
-            Ok(_) => ' ',
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 'q',
-            Err(error) => return Err(error.into()),
-        };
-        let found = choices.iter().find(|(of, _, _)| *of == key);
-        say(context, found.map_or("", |(_, word, _)| word))?;
-        if let Some((_, _, reply)) = found {
-            return Ok(*reply);
-        }
-    }
-}
-
 /// Lets the person edit an item, and describes the result. `None` if the item is to be shown again.
 fn edit_item(
     context: &Context,
@@ -162,22 +138,26 @@ fn edit_item(
             Ok(None)
         }
         ShownItem::Skill(place, skill) => {
-            let edits = edits(context, &skill.change)?;
+            let change = &skill.change;
             let Some(library) = inbox.libraries.get_mut(*place) else { return Ok(None) };
-            Ok(Some(context.keep_edited(library, &skill.change, edits, reviewer)?))
+            let line = edit::until_taken(context, change.skill.as_str(), &changed_files(change), &[], |replacements| {
+                Ok(context.keep_edited(library, change, edits(replacements), reviewer)?)
+            });
+            line.map(Some)
         }
     }
 }
 
-/// Lets the person edit the changed texts.
-fn edits(context: &Context, change: &ChangedSkill) -> Result<Vec<Edit>, CliError> {
+/// Returns the files of a changed skill that the person may edit.
+fn changed_files(change: &ChangedSkill) -> Vec<(SkillPath, File)> {
     let changed = change.difference.files.iter();
-    let files: Vec<_> =
-        changed.filter_map(|file| Some((file.path.clone(), change.after.get(&file.path)?.clone()))).collect();
-    let replacements = edit::in_editor(context, change.skill.as_str(), &files, &[])?;
+    changed.filter_map(|file| Some((file.path.clone(), change.after.get(&file.path)?.clone()))).collect()
+}
+
+fn edits(replacements: Vec<Replacement>) -> Vec<Edit> {
     let edits = replacements.into_iter().filter_map(|replacement| {
         let bytes = replacement.bytes?;
         Some(Edit::WriteFile { path: replacement.path, bytes, executable: None })
     });
-    Ok(edits.collect())
+    edits.collect()
 }

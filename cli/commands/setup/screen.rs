@@ -168,6 +168,9 @@ pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) 
             Some(Err(error)) => {
                 let text = format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message));
                 lines.extend(wrapped(&text, WIDTH));
+                // A hint of several lines is a snippet, which `mcp install` prints.
+                let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
+                lines.extend(hint.flat_map(|hint| wrapped(&visible(hint), WIDTH)));
             }
             _ => {}
         }

@@ -30,7 +30,7 @@ pub(crate) use capabilities::locked_capabilities;
 pub use conflicts::{ResolvedConflicts, Undecided, resolve_conflicts};
 pub use drift::{Drift, DriftKind, drifts, repair_drifts};
 pub(crate) use lines::line_of;
-pub use lines::write_pending_lines;
+pub use lines::{has_pending_lines, write_pending_lines};
 pub use waivers::LockedWaiver;
 
 /// Name of the file in a project's root.

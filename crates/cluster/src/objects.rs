@@ -316,9 +316,10 @@ fn open_folder(location: &str) -> Result<LocalFileSystem, OpenObjectsError> {
     if !Path::new(location).is_absolute() {
         return Err(OpenObjectsError::Location);
     }
-    // Without its own syncs: one before and one after the file gets its name, where one after is enough, since no row
-    // says that an archive is stored before `put` has returned.
-    LocalFileSystem::new_with_prefix(location).map_err(|error| unusable(location, &error))
+    let folder = LocalFileSystem::new_with_prefix(location).map_err(|error| unusable(location, &error))?;
+    // Its own syncs come before and after the file gets its name. On Unix, one after is enough, since no row says that an
+    // archive is stored before `put` has returned.
+    Ok(folder.with_fsync(cfg!(not(unix))))
 }
 
 fn unusable(location: &str, error: &object_store::Error) -> OpenObjectsError {

@@ -46,6 +46,8 @@ pub struct Evaluation {
     pub decision: Decision,
     /// True if the decision has just been executed.
     pub acted: bool,
+    /// Number of the revision whose files were restored, if the decision was a rollback of the head or a line.
+    pub restored: Option<u64>,
 }
 
 /// Decision in the event log, with its inputs.
@@ -220,7 +222,7 @@ fn judge(
         now,
         forced_by,
     };
-    Ok((Evaluation { skill: skill.clone(), trial, line, revision, decision, acted: false }, noted))
+    Ok((Evaluation { skill: skill.clone(), trial, line, revision, decision, acted: false, restored: None }, noted))
 }
 
 /// Returns whether runs may have had other files than those of the head.
@@ -303,7 +305,10 @@ fn carry_out(
         Verdict::RollBack => {
             let Some(base) = noted.standing.base.first() else { return Ok(false) };
             match roll_back_to(library, found, base, context) {
-                Ok(()) => set_back(library, found, noted, &stamp),
+                Ok(()) => {
+                    found.restored = Some(library.revision(base)?.number);
+                    set_back(library, found, noted, &stamp)
+                }
                 Err(error) => refused(library, found, noted, &error, &stamp),
             }
         }
@@ -443,6 +448,7 @@ pub fn force(
     found.decision.verdict = verdict;
     found.decision.why = format!("requested by {by}; {}", found.decision.why);
     if let Some(target) = target {
+        found.restored = found.trial.is_none().then(|| library.revision(&target).map(|to| to.number)).transpose()?;
         roll_back_to(library, &found, &target, &Context { actor: by.clone(), ..context.clone() })?;
     }
     let stamp = Stamp { reason: Some(found.decision.why.clone()), ..Stamp::new(by.clone(), context.time) };

@@ -24,6 +24,18 @@ pub fn follow_trials(library: &Library, run: &str, is_of_host: impl Fn(&Path) ->
     Ok(())
 }
 
+/// Returns whether a transcript shows which side of a trial a session read. Otherwise no link follows the trial.
+///
+/// # Errors
+/// The history cannot be read.
+pub fn can_follow(library: &Library, trial: &StoredTrial) -> Result<bool, LibraryError> {
+    let text = |id: &RevisionId| -> Result<Option<String>, LibraryError> {
+        Ok(library.bundle(id)?.skill_md().map(str::to_owned))
+    };
+    let texts = text(&trial.base)?.zip(text(&trial.candidate)?);
+    Ok(texts.is_some_and(|(base, candidate)| is_distinguishable(&base, &candidate)))
+}
+
 fn follow(
     library: &Library,
     skill: &SkillName,
@@ -31,16 +43,8 @@ fn follow(
     run: &str,
     is_of_host: impl Fn(&Path) -> bool,
 ) -> Result<(), AgentLinkError> {
-    let gets_candidate = || -> Result<bool, LibraryError> {
-        let text = |id: &RevisionId| -> Result<Option<String>, LibraryError> {
-            Ok(library.bundle(id)?.skill_md().map(str::to_owned))
-        };
-        if library.served(skill, run)?.is_none() {
-            return Ok(false);
-        }
-        let texts = text(&trial.base)?.zip(text(&trial.candidate)?);
-        Ok(texts.is_some_and(|(base, candidate)| is_distinguishable(&base, &candidate)))
-    };
+    let gets_candidate =
+        || -> Result<bool, LibraryError> { Ok(library.served(skill, run)?.is_some() && can_follow(library, trial)?) };
     // The link returns if that cannot be decided.
     library.point_links(skill, trial, gets_candidate().unwrap_or(false), is_of_host)
 }

@@ -54,12 +54,12 @@ mod trend;
 mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};
-pub use follow::follow_trials;
+pub use follow::{can_follow, follow_trials};
 pub use gate::{
     Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
     Uncounted, Verdict, WHOLE, decide, pairs,
 };
-pub use gate_decision::GateDecision;
+pub use gate_decision::{GateDecision, alarms};
 pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
 pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, QUERY_CHARS, REQUESTS, RecordError, RecordSummary, record, requests};

@@ -286,7 +286,7 @@ mod tests {
             bundle: &bundle,
             evals: Some(&set),
             failures: &failures,
-            outcomes: Some(Count { runs: 3, successes: 2, failures: 0, unknown: 1 }.document()),
+            outcomes: Some(Count { runs: 3, successes: 2, failures: 0, unknown: 1 }.document(true)),
             limits: OptimiserLimits::default(),
             held_out_percent: 25,
         };

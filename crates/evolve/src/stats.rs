@@ -1,7 +1,7 @@
 //! [`Stats`]: statistics on the revisions of a skill, for display.
 
 use jiff::{Timestamp, tz::TimeZone};
-use library::{Library, LibraryError, Revision, RevisionId};
+use library::{Library, LibraryError, Revision};
 use serde_json::{Value, json};
 use skill::SkillName;
 
@@ -34,6 +34,9 @@ pub struct RevisionStats {
     pub tokens_out: Option<u64>,
     /// Time of its latest run.
     pub last: Option<Timestamp>,
+    /// True if any run of the skill was reported as a success. Hooks of hosts report failures only, and a rate of
+    /// these alone would always be 0.
+    pub is_rated: bool,
 }
 
 /// Successes and failures of one day.
@@ -43,6 +46,14 @@ pub struct Day {
     pub successes: u32,
     /// Number of failed runs.
     pub failures: u32,
+}
+
+impl Day {
+    /// Returns the number of runs with a known result.
+    #[must_use]
+    pub fn runs(&self) -> u32 {
+        self.successes + self.failures
+    }
 }
 
 /// Statistics on all revisions of a skill.
@@ -59,30 +70,29 @@ pub struct Stats {
 }
 
 impl Count {
-    /// Counts a skill's runs with some of its revisions, and those with all others.
-    ///
-    /// # Errors
-    /// The outcomes cannot be read.
-    pub fn apart(
-        library: &Library,
-        skill: &SkillName,
-        is_among: impl Fn(&RevisionId) -> bool,
-        now: Timestamp,
-    ) -> Result<(Self, Self), LibraryError> {
-        let (mut among, mut others) = (Self::default(), Self::default());
-        let log = library.outcomes(skill)?;
-        for run in runs(&log.outcomes, now) {
-            let count = if is_among(run.revision) { &mut among } else { &mut others };
-            count.add(run.result);
+    /// Returns the share of successes among the runs with a known result. `None` if none succeeded and `is_rated`, that
+    /// a success was ever reported, is false.
+    #[must_use]
+    pub fn rate(&self, is_rated: bool) -> Option<f64> {
+        let (known, is_rated) = (self.known(), is_rated || self.successes > 0);
+        (is_rated && known > 0).then(|| f64::from(self.successes) / f64::from(known))
+    }
+
+    /// Describes the results in words. Without a reported success, only the failures are known.
+    #[must_use]
+    pub fn words(&self, is_rated: bool) -> String {
+        let Self { runs, successes, failures, .. } = *self;
+        match is_rated || successes > 0 {
+            true => format!("{successes} of {} succeeded", skill::counted(self.known(), "run")),
+            false if failures == 1 => format!("1 of {} failed or was corrected", skill::counted(runs, "run")),
+            false => format!("{failures} of {} failed or were corrected", skill::counted(runs, "run")),
         }
-        Ok((among, others))
     }
 
     /// Returns the counts, the rate and its interval as JSON, without individual runs.
     #[must_use]
-    pub fn document(&self) -> Value {
-        let (known, (low, high)) = (self.known(), wilson(self.successes, self.known()));
-        let rate = (known > 0).then(|| f64::from(self.successes) / f64::from(known));
+    pub fn document(&self, is_rated: bool) -> Value {
+        let (rate, (low, high)) = (self.rate(is_rated), wilson(self.successes, self.known()));
         json!({
             "runs": self.runs, "successes": self.successes, "failures": self.failures, "unknown": self.unknown,
             "rate": rate, "interval": {"kind": "wilson", "level": 0.95, "low": low, "high": high},
@@ -91,11 +101,10 @@ impl Count {
 }
 
 impl RevisionStats {
-    /// Returns the share of successes among the runs with a known result.
+    /// Returns the share of successes among the runs with a known result. `None` if no run of the skill succeeded.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
-        let known = self.count.known();
-        (known > 0).then(|| f64::from(self.count.successes) / f64::from(known))
+        self.count.rate(self.is_rated)
     }
 
     /// Returns the 95 % Wilson interval of the rate. It is valid for a single inspection, and no decision uses it.
@@ -149,10 +158,11 @@ impl Stats {
         if runs.is_empty() {
             return Ok(stats);
         }
+        let is_rated = runs.iter().any(|run| run.result == RunResult::Success);
         for revision in library.revisions(skill, REVISIONS)? {
             let of_revision: Vec<&Run<'_>> = runs.iter().filter(|run| *run.revision == revision.id).collect();
             if !of_revision.is_empty() {
-                stats.revisions.push(of_runs(revision, &of_revision));
+                stats.revisions.push(of_runs(revision, &of_revision, is_rated));
             }
         }
         let date = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
@@ -169,6 +179,12 @@ impl Stats {
         Ok(stats)
     }
 
+    /// Returns whether runs ended, none of them with a reported success.
+    #[must_use]
+    pub fn lacks_success(&self) -> bool {
+        self.revisions.iter().any(|one| one.count.runs > 0) && self.revisions.iter().all(|one| !one.is_rated)
+    }
+
     /// Returns the statistics as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
@@ -179,7 +195,7 @@ impl Stats {
     }
 }
 
-fn of_runs(revision: Revision, runs: &[&Run<'_>]) -> RevisionStats {
+fn of_runs(revision: Revision, runs: &[&Run<'_>], is_rated: bool) -> RevisionStats {
     let mut count = Count::default();
     runs.iter().for_each(|run| count.add(run.result));
     RevisionStats {
@@ -190,6 +206,7 @@ fn of_runs(revision: Revision, runs: &[&Run<'_>]) -> RevisionStats {
         tokens_in: median(runs.iter().filter_map(|run| run.tokens_in)),
         tokens_out: median(runs.iter().filter_map(|run| run.tokens_out)),
         last: runs.iter().map(|run| run.time).max(),
+        is_rated,
     }
 }
 

@@ -28,7 +28,8 @@ pub struct SkillStats {
     pub count: Count,
     /// Counts of the runs with revisions after the review checkpoint.
     pub since: Count,
-    /// Success rates of up to ten equal parts of the newest 200 runs with a known result, oldest first.
+    /// Success rates of up to ten equal parts of the newest 200 runs with a known result, oldest first. Empty if no
+    /// success was ever reported.
     pub trend: Vec<f64>,
     /// Number of the review checkpoint.
     pub checkpoint: Option<u64>,
@@ -59,25 +60,25 @@ impl SkillStats {
                 RunResult::Unknown | RunResult::Open => {}
             }
         }
-        let trend = trend(&known);
+        let trend = if count.successes > 0 { trend(&known) } else { Vec::new() };
         let checkpoint = unreviewed.checkpoint.map(|kept| kept.number);
         Ok(Some(Self { skill: skill.clone(), count, since, trend, checkpoint }))
     }
 
-    /// Returns the share of successes among the runs with a known result, with its 95 % Wilson interval.
+    /// Returns the share of successes among the runs with a known result, with its 95 % Wilson interval. `None` if no
+    /// success was ever reported.
     #[must_use]
     pub fn rate(&self) -> Option<(f64, (f64, f64))> {
-        let known = self.count.known();
-        let rate = f64::from(self.count.successes) / f64::from(known);
-        (known > 0).then(|| (rate, wilson(self.count.successes, known)))
+        Some((self.count.rate(false)?, wilson(self.count.successes, self.count.known())))
     }
 
     /// Returns the performance as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        let mut document = self.count.document();
+        let is_rated = self.count.successes > 0;
+        let mut document = self.count.document(is_rated);
         document["name"] = json!(self.skill.as_str());
-        document["since_review"] = self.since.document();
+        document["since_review"] = self.since.document(is_rated);
         document["trend"] = json!(self.trend);
         document["checkpoint"] = json!(self.checkpoint);
         document

@@ -12,6 +12,7 @@
 //! as in other logs; each object has its own id besides.
 
 mod frames;
+mod mark;
 
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
@@ -21,7 +22,11 @@ use std::{
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-use self::frames::{framed, starts, sum};
+pub use self::mark::{JournalMark, is_pending, mark};
+use self::{
+    frames::{framed, starts, sum},
+    mark::{applied_bytes, forget_applied, note},
+};
 use crate::{
     boot::boot_id,
     disk::{Durability, overwrite, sync_folder, write_atomically},
@@ -39,8 +44,6 @@ const MAGIC: &[u8; 4] = b"SKJ2";
 /// Newest format of a record, and the oldest one that can be read.
 const FORMAT: u32 = 4;
 const OLDEST_FORMAT: u32 = 1;
-/// Upper bound of the size of `journal.applied`, in bytes.
-const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
 /// Size limit of a record, in bytes. All pending proposals take at most half of it, and the files of large skills are
 /// written to the history before their record.
@@ -179,6 +182,16 @@ impl Journal {
         Ok(applied_bytes(&self.dir)?.filter(|bytes| self.len().is_ok_and(|len| *bytes <= len)))
     }
 
+    /// Returns the number of bytes that were applied in an earlier boot of the machine. Of what was written then without
+    /// a sync, parts may be lost.
+    ///
+    /// # Errors
+    /// Returns the I/O error.
+    pub fn bytes_applied_before(&self) -> io::Result<u64> {
+        let note = note(&self.dir)?.filter(|(boot, _)| Some(boot.as_str()) != boot_id());
+        Ok(note.map_or(0, |(_, bytes)| bytes).min(self.len()?))
+    }
+
     /// Appends a record and syncs it. This is the commit point.
     ///
     /// # Errors
@@ -311,67 +324,6 @@ impl Journal {
         self.file.set_len(0)?;
         self.file.sync_data()?;
         self.mark_applied()
-    }
-}
-
-/// Length of a journal and the applied part of it. Two equal marks with nothing pending prove that no commit ran in
-/// between.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct JournalMark {
-    len: u64,
-    applied: Option<u64>,
-}
-
-impl JournalMark {
-    fn of(dir: &Dir, len: u64) -> io::Result<Self> {
-        Ok(Self { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
-    }
-
-    /// Returns whether every record was applied in this boot of the machine.
-    pub fn is_settled(self) -> bool {
-        self.len == 0 || self.applied == Some(self.len)
-    }
-}
-
-/// Reads the mark of the journal in a folder, if there is one. Writes nothing.
-///
-/// # Errors
-/// Returns the I/O error.
-pub fn mark(dir: &Dir) -> io::Result<JournalMark> {
-    let len = match dir.symlink_metadata(FILE) {
-        Ok(metadata) => metadata.len(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
-    };
-    JournalMark::of(dir, len)
-}
-
-/// Returns whether that journal has records that may not have been applied in this boot of the machine. Writes
-/// nothing.
-///
-/// # Errors
-/// Returns the I/O error.
-pub fn is_pending(dir: &Dir) -> io::Result<bool> {
-    Ok(!mark(dir)?.is_settled())
-}
-
-fn applied_bytes(dir: &Dir) -> io::Result<Option<u64>> {
-    let mut file = match dir.open(APPLIED) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let mut bytes = [0; NOTE_BYTES];
-    let len = file.read(&mut bytes)?;
-    let note = std::str::from_utf8(bytes.get(..len).unwrap_or_default()).unwrap_or_default();
-    let Some(boot) = boot_id() else { return Ok(None) };
-    let bytes = note.strip_prefix(&format!("1 {boot} ")).and_then(|rest| rest.strip_suffix('\n')?.parse().ok());
-    Ok(bytes)
-}
-
-fn forget_applied(dir: &Dir) -> io::Result<()> {
-    match dir.remove_file(APPLIED) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -9,10 +9,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::revision::RevisionId;
+use crate::revision::{ActorKind, Revision, RevisionId};
 
 /// Id with which the gate acts as an optimizer. It is reserved.
 pub const GATE: &str = "skillhub";
+
+impl Revision {
+    /// Returns whether the gate made it.
+    #[must_use]
+    pub fn is_by_gate(&self) -> bool {
+        self.stamp.actor.kind == ActorKind::Optimizer && self.stamp.actor.id == GATE
+    }
+}
 
 /// Parameters of a trial, fixed when it began. Shares and rates are in parts of ten thousand, so that they are
 /// compared exactly.

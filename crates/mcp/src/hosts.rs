@@ -185,6 +185,16 @@ pub enum HostError {
         /// Entry to remove by hand.
         entry: &'static str,
     },
+    /// The place of the hook holds something of the user.
+    #[error("{file} was not changed: {why}")]
+    Taken {
+        /// Path of the configuration file.
+        file: String,
+        /// Reason, as a clause.
+        why: &'static str,
+        /// Way to have both.
+        advice: String,
+    },
     /// The file's other contents cannot be preserved with certainty.
     #[error("{file} was not changed: {why}")]
     Unsafe {
@@ -210,6 +220,7 @@ impl Fails for HostError {
             Self::NoFile { hint, .. } => Failure::new(FailureKind::Usage, "usage").hint(*hint),
             Self::Left { entry, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
                 .hint(format!("remove {entry} from that file by hand")),
+            Self::Taken { advice, .. } => Failure::new(FailureKind::Invalid, "invalid_config").hint(advice.as_str()),
             Self::Unsafe { snippet, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
                 .hint(format!("add this to that file by hand:\n{snippet}")),
         }
@@ -218,6 +229,7 @@ impl Fails for HostError {
     fn details(&self) -> Value {
         match self {
             Self::Unsafe { snippet, file, .. } => json!({"file": file, "snippet": snippet}),
+            Self::Taken { file, .. } => json!({"file": file}),
             Self::Unknown(_) | Self::NoFile { .. } | Self::Left { .. } => json!({}),
         }
     }

@@ -15,8 +15,14 @@ use crate::{
     tools::{TOOLS, skills::READ_SKILL},
 };
 
-/// Token budget for the list of skills in a tool's description.
+/// Token budget for the list of skills in a tool's description, with `--all-tools`.
 const BUDGET: usize = 4000;
+
+/// Size of the principal tools and the list of skills together, in tokens of four bytes of JSON.
+const PRINCIPAL_TOKENS: usize = 1500;
+
+/// Reserve for the sentence that counts the skills left out, in tokens.
+const RESERVE: usize = 30;
 
 /// Metadata key, in tool lists and `read_skill` results, for the policy on the host's own tools under the skills read
 /// so far.
@@ -35,14 +41,15 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     if options.catalogue
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
-        let listed = call
-            .live
-            .with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), ListOptions::of(Form::XML)))?;
+        let budget = budget(options);
+        let listed = call.live.with(|catalogue| {
+            listed_text(&catalogue.seen(&settings, call.agent), ListOptions::of(Form::XML), budget)
+        })?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
     }
     tools.extend(composed::tools(call, session, options)?);
     for system in SYSTEMS {
-        (system.offer)(call, &mut tools)?;
+        (system.offer)(call, options, &mut tools)?;
     }
     let mut result = ListToolsResult::with_all_items(tools);
     let policy = session.policy(&settings.always_on);
@@ -53,10 +60,19 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     Ok(result)
 }
 
-/// Renders the visible skills within the token budget, with a count of those left out.
-pub(crate) fn listed_text(seen: &[&ListedSkill], look: ListOptions<'_>) -> String {
-    let fit = Fit { budget: Some(BUDGET), ..Fit::default() };
-    let fitted = fit.choose(seen.to_vec(), |skills| prompt(skills, &[], look).len());
+/// Returns the token budget for the list of skills: what the principal tools leave, so that a connection without
+/// `--all-tools` begins small however many skills there are.
+pub(crate) fn budget(options: &Options) -> usize {
+    let principal: Vec<_> = TOOLS.iter().filter(|spec| CORE.contains(&spec.name)).map(Spec::tool).collect();
+    let used = json!(principal).to_string().len().div_ceil(4) + RESERVE;
+    if options.all_tools { BUDGET } else { PRINCIPAL_TOKENS.saturating_sub(used) }
+}
+
+/// Renders the visible skills within a token budget, with a count of those left out.
+pub(crate) fn listed_text(seen: &[&ListedSkill], look: ListOptions<'_>, budget: usize) -> String {
+    let fit = Fit { budget: Some(budget), ..Fit::default() };
+    // The list is a string in JSON, in which line breaks and quotation marks take two bytes.
+    let fitted = fit.choose(seen.to_vec(), |skills| json!(prompt(skills, &[], look)).to_string().len());
     let text = prompt(&fitted.skills, &[], look);
     match fitted.left_out.len() {
         0 => text,

@@ -11,7 +11,10 @@ use ops::Refusal;
 use rmcp::model::{JsonObject, Tool};
 use skill::SkillName;
 
-use crate::tool::{Call, Spec, ToolResult};
+use crate::{
+    shared::Options,
+    tool::{Call, Spec, ToolResult},
+};
 
 /// All supported systems.
 pub(crate) const SYSTEMS: &[System] = &[crab_claw::CRAB_CLAW, opencode::OPENCODE, spring::SPRING];
@@ -23,7 +26,7 @@ pub(crate) struct System {
     /// Renames the system's tool arguments to the names here.
     pub arguments: fn(&Spec, &mut JsonObject) -> Result<(), Refusal>,
     /// Adjusts the list of tools to the expectations of the system's hosts.
-    pub offer: fn(&Call<'_>, &mut Vec<Tool>) -> Result<(), Refusal>,
+    pub offer: fn(&Call<'_>, &Options, &mut Vec<Tool>) -> Result<(), Refusal>,
     /// Returns the names of the tools that come with a skill.
     pub names: fn(&Call<'_>, &SkillName) -> Vec<String>,
     /// Finds a tool that came with a skill, by name.
@@ -46,7 +49,7 @@ impl System {
     const PLAIN: Self = Self {
         own_name: |_| None,
         arguments: |_, _| Ok(()),
-        offer: |_, _| Ok(()),
+        offer: |_, _, _| Ok(()),
         names: |_, _| Vec::new(),
         find: |_, _| Ok(None),
     };

@@ -45,12 +45,18 @@ pub enum Decision {
 }
 
 impl Inbox {
-    /// Lists the items, the proposals first.
+    /// Lists the items, the proposals first. A changed skill comes before its own proposals: once its change is kept, an
+    /// accepted proposal is kept as well, and is not shown again as a part of the change.
     #[must_use]
     pub fn items(&self) -> Vec<InboxItem> {
-        let proposals = self.proposals.iter().map(|entry| InboxItem::Proposal(ProposalRef::to(entry.id().clone())));
-        let skills = self.skills.iter().map(|(place, name)| InboxItem::Skill(*place, name.clone()));
-        proposals.chain(skills).collect()
+        let (mut items, mut left) = (Vec::new(), self.skills.clone());
+        let skill = |(place, name): (usize, SkillName)| InboxItem::Skill(place, name);
+        for entry in &self.proposals {
+            items.extend(left.extract_if(.., |(_, name)| entry.skill() == Some(&*name)).map(skill));
+            items.push(InboxItem::Proposal(ProposalRef::to(entry.id().clone())));
+        }
+        items.extend(left.into_iter().map(skill));
+        items
     }
 }
 

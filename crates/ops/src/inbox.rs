@@ -1,11 +1,11 @@
 //! The inbox of a person ([`Inbox`]): pending proposals, and the skills that changed since their review checkpoints.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use agent::Visibility;
-use evolve::Count;
+use evolve::{Count, GateDecision};
 use jiff::Timestamp;
-use library::{Library, ProposalEntry, Revision, RevisionId};
+use library::{Library, ProposalEntry, Revision, Unreviewed};
 use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{
@@ -24,10 +24,15 @@ pub struct Inbox {
     pub libraries: Vec<Library>,
     /// Pending proposals, oldest first.
     pub proposals: Vec<ProposalEntry>,
-    /// Skills that may have changed since their review checkpoints, sorted by name, each with the index of its
-    /// library.
+    /// Skills that may have changed since their review checkpoints, each with the index of its library: those with an
+    /// alarm first, then sorted by name.
     pub skills: Vec<(usize, SkillName)>,
+    /// Open alarms of the gate. A skill with an alarm may have no change.
+    pub alarms: Alarms,
 }
+
+/// Open alarms of the gate, by index of the library and skill.
+pub type Alarms = BTreeMap<(usize, SkillName), GateDecision>;
 
 /// A changed skill with its outcomes.
 pub struct InboxSkill {
@@ -35,8 +40,10 @@ pub struct InboxSkill {
     pub change: ChangedSkill,
     /// Runs with the revisions since the checkpoint.
     pub since: Count,
-    /// Runs with the checkpoint and earlier revisions.
+    /// Runs of the reference with which the gate compares them.
     pub before: Count,
+    /// Open alarm of the gate.
+    pub alarm: Option<GateDecision>,
 }
 
 impl Workspace {
@@ -52,7 +59,23 @@ impl Workspace {
         let mut skills = self.changed_since_review(&libraries)?;
         let visibility = self.visibility_check()?;
         skills.retain(|(_, skill)| !matches!(visibility(skill), Visibility::Asked));
-        Ok(Inbox { libraries, proposals, skills })
+        let mut alarms = self.alarms(&libraries)?;
+        alarms.retain(|(_, skill), _| !matches!(visibility(skill), Visibility::Asked));
+        skills.sort_by_key(|skill| !alarms.contains_key(skill));
+        Ok(Inbox { libraries, proposals, skills, alarms })
+    }
+
+    /// Returns the open alarms of the gate about visible skills.
+    ///
+    /// # Errors
+    /// A library or the configuration cannot be read.
+    pub fn alarms(&self, libraries: &[Library]) -> Result<Alarms, Refusal> {
+        let (is_seen, mut alarms) = (self.seen()?, Alarms::new());
+        for (place, library) in libraries.iter().enumerate() {
+            let of_library = evolve::alarms(library)?.into_iter().filter(|(skill, _)| is_seen(skill.as_str()));
+            alarms.extend(of_library.map(|(skill, alarm)| ((place, skill), alarm)));
+        }
+        Ok(alarms)
     }
 
     /// Returns the visible skills that changed since their review checkpoints, sorted by name, each with the index of
@@ -76,9 +99,9 @@ impl Inbox {
     ///
     /// # Errors
     /// The library cannot be read.
-    pub fn skill(&self, (place, skill): &(usize, SkillName), now: Timestamp) -> Result<Option<InboxSkill>, Refusal> {
-        let Some(library) = self.libraries.get(*place) else { return Ok(None) };
-        InboxSkill::of(library, skill, now)
+    pub fn skill(&self, found: &(usize, SkillName), now: Timestamp) -> Result<Option<InboxSkill>, Refusal> {
+        let Some(library) = self.libraries.get(found.0) else { return Ok(None) };
+        InboxSkill::of(library, &found.1, self.alarms.get(found).cloned(), now)
     }
 
     /// Reads the changes of all skills.
@@ -95,6 +118,7 @@ impl Inbox {
         let deltas = documents::deltas(&self.libraries, &self.proposals);
         let mut document = documents::proposals(&self.proposals, &deltas, now);
         document["skills"] = skills.iter().map(InboxSkill::document).collect();
+        document["alarms"] = self.alarms.iter().map(|((_, skill), alarm)| alarm_document(skill, alarm)).collect();
         document
     }
 }
@@ -104,22 +128,48 @@ impl InboxSkill {
     ///
     /// # Errors
     /// The library cannot be read.
-    pub fn of(library: &Library, skill: &SkillName, now: Timestamp) -> Result<Option<Self>, Refusal> {
+    pub fn of(
+        library: &Library,
+        skill: &SkillName,
+        alarm: Option<GateDecision>,
+        now: Timestamp,
+    ) -> Result<Option<Self>, Refusal> {
         let Some(change) = ChangedSkill::of(library, skill)? else { return Ok(None) };
-        let new: HashSet<&RevisionId> = change.revisions.iter().map(|revision| &revision.id).collect();
-        let (since, before) = Count::apart(library, skill, |id| new.contains(id), now)?;
-        Ok(Some(Self { change, since, before }))
+        let found = Unreviewed { checkpoint: change.checkpoint.clone(), revisions: change.revisions.clone() };
+        let (since, before) = Count::around_checkpoint(library, skill, &found, now)?;
+        Ok(Some(Self { change, since, before, alarm }))
+    }
+
+    /// Returns whether a success was ever reported. Without one, there is no rate.
+    #[must_use]
+    pub fn is_rated(&self) -> bool {
+        self.since.successes + self.before.successes > 0
+    }
+
+    /// Describes the runs before and since the checkpoint. `None` if no result is known.
+    #[must_use]
+    pub fn results(&self) -> Option<String> {
+        let words = |count: &Count| count.words(self.is_rated());
+        let results = match (self.before.known(), self.since.known()) {
+            (0, 0) => return None,
+            (0, _) => format!("{} since", words(&self.since)),
+            (_, 0) => format!("{} before, no known results since", words(&self.before)),
+            _ => format!("{} before, {} since", words(&self.before), words(&self.since)),
+        };
+        Some(if self.is_rated() { results } else { format!("{results}; no success was reported") })
     }
 
     /// Returns the change as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let ChangedSkill { skill, checkpoint, revisions, edited, difference, delta, findings, .. } = &self.change;
+        let is_rated = self.is_rated();
         let mut document = json!({
             "name": skill.as_str(), "checkpoint": checkpoint.as_ref().map(revision), "edited": edited,
             "revisions": revisions.len(), "newest": revisions.iter().take(REASONS).map(revision).collect::<Vec<_>>(),
             "files": difference.files, "diff": difference.text, "findings": findings,
-            "outcomes": {"before": self.before.document(), "since": self.since.document()},
+            "outcomes": {"before": self.before.document(is_rated), "since": self.since.document(is_rated)},
+            "alarm": self.alarm.as_ref().map(|alarm| &alarm.why),
         });
         if let (Some(document), Value::Object(delta)) = (document.as_object_mut(), json!(delta)) {
             document.extend(delta);
@@ -134,4 +184,10 @@ fn revision(revision: &Revision) -> Value {
         "action": revision.action.as_str(), "actor": revision.stamp.actor.to_string(),
         "reason": revision.stamp.reason,
     })
+}
+
+fn alarm_document(skill: &SkillName, alarm: &GateDecision) -> Value {
+    let mut document = alarm.document();
+    document["name"] = json!(skill.as_str());
+    document
 }

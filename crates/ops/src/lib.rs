@@ -30,7 +30,7 @@ mod workspace;
 pub use catalogue::{builtin, skill_name};
 pub use config_file::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
 pub use decide::{Decision, InboxItem, ShownItem};
-pub use inbox::{Inbox, InboxSkill, REASONS};
+pub use inbox::{Alarms, Inbox, InboxSkill, REASONS};
 pub use install::{InstallCallbacks, document_of, whole_document};
 pub use record::Recorded;
 pub use refusal::{Question, Refusal};

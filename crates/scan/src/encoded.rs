@@ -9,6 +9,7 @@ use memchr::memchr;
 use crate::{
     Evidence,
     engine::SearchError,
+    excerpt::{brief, visible},
     finder::{Finder, excerpt_at},
     prose, role, rules,
     source::{Kind, Source},
@@ -49,37 +50,38 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
         if finder.knows(&rules::ENCODED_PAYLOAD, severity, source.path, line) {
             continue;
         }
-        if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
+        if let Some((_, rule, matched)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let run = excerpt_at(source, offset..offset).text;
             let act = crate::rule(rule).map_or(rule, |rule| rule.message);
-            let message = format!("{}; decoded, it {act} [{rule}]", rules::ENCODED_PAYLOAD.message);
+            let matched = if matched.is_empty() { matched } else { format!(", by “{matched}”") };
+            let message = format!("{}; decoded, it {act}{matched} [{rule}]", rules::ENCODED_PAYLOAD.message);
             finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
         }
     }
     Ok(())
 }
 
+/// Evidence and ID of a rule, with the words that it matched, unless they are secret or not known.
+type Worst = (Evidence, &'static str, String);
+
 /// Returns the blocking rule with the highest evidence in a decoded text and in texts encoded inside it, up to `depth`
 /// levels.
-fn worst_within(
-    path: &str,
-    decoded: String,
-    finder: &mut Finder,
-    depth: usize,
-) -> Result<Option<(Evidence, &'static str)>, SearchError> {
+fn worst_within(path: &str, decoded: String, finder: &mut Finder, depth: usize) -> Result<Option<Worst>, SearchError> {
     finder.charge(RUN + decoded.len())?;
     let inner = Source::with_kind(path, decoded.into(), Kind { runs: true, reads: true });
     let hits = finder.hits(&inner.text)?;
     let graded = hits.iter().map(|hit| {
         let start = hit.range.start;
-        (role::evidence(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
+        let matched = inner.text.get(hit.range.clone()).filter(|_| !hit.rule.secret).unwrap_or("");
+        let evidence = role::evidence(hit.rule, &inner, inner.line_at(start), start);
+        (evidence, hit.rule.id, brief(&visible(matched), None))
     });
-    let mut worst = graded.filter(|(evidence, _)| *evidence >= Evidence::Hard).max();
+    let mut worst = graded.filter(|(evidence, ..)| *evidence >= Evidence::Hard).max();
     // Encoding instructions conceals them, which is worse than plain prose.
-    worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Evidence::Hard, rule)));
+    worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Evidence::Hard, rule, String::new())));
     if depth > 1 {
         let runs = decoded_runs(&inner.text);
-        worst = worst.max(runs.unread.map(|_| (Evidence::Hard, rules::ENCODED_TOO_LARGE.id)));
+        worst = worst.max(runs.unread.map(|_| (Evidence::Hard, rules::ENCODED_TOO_LARGE.id, String::new())));
         for (_, deeper) in runs.texts {
             worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);
         }

@@ -8,10 +8,12 @@ use std::{
 
 use crate::{
     Evidence, Related, Rule,
+    conditions::supply_chain::imitation,
     engine::{Hit, SearchError, Steps, engine},
     excerpt::{Excerpt, brief, visible},
     judgement::{Signal, Why},
     local,
+    lookalike::told,
     normal::Shadow,
     role, rules,
     source::Source,
@@ -161,11 +163,11 @@ impl Finder {
         } else {
             (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
-        let (message, remedy) = hit.rule.explained(matched);
+        let (message, remedy) = explained(hit.rule, matched);
         let message = format!("{message}{how}");
         let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            *signal = Signal { why, remedy: remedy.into(), related, way_out, ..signal.clone() };
+            *signal = Signal { why, remedy, related, way_out, ..signal.clone() };
         }
     }
 
@@ -182,12 +184,12 @@ impl Finder {
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
         let plain = shadow.source.text.get(hit.range.clone()).unwrap_or("");
-        let (message, remedy) = hit.rule.explained(plain);
+        let (message, remedy) = explained(hit.rule, plain);
         let read = if hit.rule.secret { String::new() } else { format!("“{}”, ", brief(&visible(plain), None)) };
         let message = format!("{message} ({read}{how})");
         let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            (signal.why, signal.remedy) = (why, remedy.into());
+            (signal.why, signal.remedy) = (why, remedy);
         }
     }
 
@@ -201,9 +203,9 @@ impl Finder {
             ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
             (weighed, _) => weighed,
         };
-        let ((message, remedy), excerpt) = (hit.rule.explained(value), Excerpt::plain(source.line(line)));
-        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.to_owned()) {
-            (signal.why, signal.remedy) = (why, remedy.into());
+        let ((message, remedy), excerpt) = (explained(hit.rule, value), Excerpt::plain(source.line(line)));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.into_owned()) {
+            (signal.why, signal.remedy) = (why, remedy);
         }
     }
 
@@ -252,6 +254,16 @@ impl Finder {
             }
         }
     }
+}
+
+/// Returns the message and the remedy for a matched text. Those about a name that resembles a known one give both.
+fn explained(rule: &Rule, matched: &str) -> (Cow<'static, str>, Cow<'static, str>) {
+    let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
+    if let Some((message, remedy)) = imitation.map(told) {
+        return (message.into(), remedy.into());
+    }
+    let (message, remedy) = rule.explained(matched);
+    (message.into(), remedy.into())
 }
 
 /// Returns the excerpt around a match, given as a byte range of the text. It has both ends of a match on several lines.

@@ -2,7 +2,10 @@
 
 /// Consequence for the user, as a clause, by category. Sorted by category.
 const HARMS: &[(&str, &str)] = &[
-    ("agent-files", "whoever controls these files controls the agent in every later session"),
+    (
+        "agent-files",
+        "the agent or the system does what this skill's author set up, in later sessions too, without asking the user",
+    ),
     ("credentials", "whoever gets the user's logins or keys can act as the user"),
     ("deception", "the user decides on the basis of wrong information"),
     ("defense-evasion", "harm goes unnoticed, because what would stop or record it is off"),
@@ -11,15 +14,18 @@ const HARMS: &[(&str, &str)] = &[
     ("execution", "text from outside decides which code runs on the user's machine"),
     ("exfiltration", "private data of the user reaches somebody else"),
     ("exploit", "a machine or service is attacked in the user's name"),
-    ("infrastructure", "a mistake or an attacker gets control of the user's cloud, cluster or builds"),
+    ("infrastructure", "a mistake or an attacker gets control of the user's machines, cloud, cluster or builds"),
     ("mining", "somebody else earns money with the user's machine and electricity"),
-    ("network", "data can go to, or code can come from, somebody whom the user does not know"),
+    ("network", "somebody whom the user does not know can get data, or decide which code runs"),
     ("obfuscation", "a reviewer cannot see what the code does"),
     ("package", "content that no reviewer reads reaches the agent or the machine"),
-    ("persistence", "it goes on running or comes back after the task, unnoticed by the user"),
+    ("persistence", "something of this skill goes on running or comes back after the task, unnoticed by the user"),
     ("privilege", "a mistake or an attacker gets more control of the machine than the task needs"),
     ("prompt-injection", "the agent follows the author of this text instead of its user"),
-    ("remote-code", "whoever controls the source can run any code on the user's machine, after every review"),
+    (
+        "remote-code",
+        "whoever controls where the code comes from can run anything on the user's machine, after every review",
+    ),
     ("resources", "the user's machine, time or money is used up"),
     ("reverse-shell", "somebody else can run commands on the user's machine"),
     ("sabotage", "the user gets bad or biased work and does not notice"),

@@ -35,7 +35,7 @@ impl Why {
 }
 
 /// Condition under which a weak match needs no change, for rules that name none.
-const IS_EXPECTED: &str = "SKILL.md tells the user that it does this";
+const IS_EXPECTED: &str = "SKILL.md tells the user that the skill does this";
 
 /// Observation of a detector in one place.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! [`is_lookalike`]: package names that resemble popular ones (typosquatting).
+//! [`imitated`]: package names that resemble popular ones (typosquatting).
 
 use crate::local::is_own_package;
 
@@ -88,17 +88,30 @@ const SHORT: usize = 5;
 /// Maximum difference in length, hyphens included, between a name and its imitation.
 const SLIP: usize = 2;
 
-/// Returns whether a name is not a known or own package but one typing error away from a popular one.
-pub(crate) fn is_lookalike(name: &str) -> bool {
+/// A package name and the popular one that it resembles.
+pub(crate) type Imitation<'n> = (&'n str, &'static str);
+
+/// Returns the popular package from whose name another one is a typing error away, unless that is a known or own
+/// package itself.
+pub(crate) fn imitated(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let is_known = KNOWN.contains(&name.as_str()) || REAL.contains(&name.as_str());
-    name.len() >= SHORT
-        && !is_known
-        && !is_own_package(&name)
-        && KNOWN
-            .iter()
-            .filter(|known| known.len() >= SHORT)
-            .any(|known| known.len().abs_diff(name.len()) <= SLIP && is_near(&name, known))
+    if name.len() < SHORT || is_known || is_own_package(&name) {
+        return None;
+    }
+    let mut long = KNOWN.iter().filter(|known| known.len() >= SHORT);
+    long.find(|known| known.len().abs_diff(name.len()) <= SLIP && is_near(&name, known)).copied()
+}
+
+/// Returns the first of some package names that resembles a popular one.
+pub(crate) fn first_imitation<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<Imitation<'n>> {
+    names.find_map(|name| Some((name, imitated(name)?)))
+}
+
+/// Returns the message and the remedy for a name and the one that it resembles.
+pub(crate) fn told((name, known): Imitation<'_>) -> (String, String) {
+    let message = format!("installs “{name}”, a name almost like that of the well-known “{known}” (typosquatting)");
+    (message, format!("write “{known}” if you mean that package"))
 }
 
 /// Returns the package names in a list, as written in a command or a requirements file.
@@ -158,7 +171,7 @@ mod tests {
             "actlons",
             "numpyy",
         ] {
-            assert!(is_lookalike(name), "{name}");
+            assert!(imitated(name).is_some(), "{name}");
         }
         for name in [
             "requests",
@@ -172,7 +185,7 @@ mod tests {
             "vite",
             "boto",
         ] {
-            assert!(!is_lookalike(name), "{name}");
+            assert!(imitated(name).is_none(), "{name}");
         }
     }
 

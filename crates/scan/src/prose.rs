@@ -82,7 +82,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
             continue;
         }
         let line = source.line_at(said.at);
-        let (message, remedy) = explained(&said, evidence);
+        let (message, remedy) = (message_of(&said, evidence), said.rule.explained(&said.sense).1);
         let end = end_of_word(source, said.quote.last);
         let marked = said.quote.from.min(said.quote.last)..end;
         let excerpt = excerpt_at(source, marked.clone());
@@ -92,9 +92,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
                 Ordering::Equal => None,
                 Ordering::Greater => Some(said.more),
             };
-            if let Some(condition) = harmless_if(&said, evidence) {
-                signal.harmless_if = condition.into();
-            }
+            signal.harmless_if = harmless_if(&said);
             let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
             (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy.into());
             signal.related.extend(last_line(source, line, end));
@@ -109,29 +107,29 @@ const LESS: Why = Why {
     harmless_if: "the text forbids this, only describes it, or asks the user first",
 };
 
-/// Returns the message and the remedy of a match. The message of a weak match begins with the words found, because the
-/// act that they stand for is only possible.
-fn explained(said: &Said, evidence: Evidence) -> (String, &'static str) {
-    let ((message, remedy), words) = (said.rule.explained(&said.sense), &said.quote.words);
-    let message = match evidence {
+/// Returns the message of a match. That of a weak match begins with the words found, because the act that they stand for
+/// is only possible, and ends with those that decide.
+fn message_of(said: &Said, evidence: Evidence) -> String {
+    let (message, Quote { words, deciding, .. }) = (said.rule.explained(&said.sense).0, &said.quote);
+    match evidence {
         _ if words.is_empty() => message.to_owned(),
-        _ if said.is_weighed() => format!("{message}, most of all by the words {words}"),
-        Evidence::Note | Evidence::Weak => format!("has {words}, like a text that {message}"),
+        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("has {words}, like a text that {message}"),
+        Evidence::Note | Evidence::Weak => {
+            format!("has {words}, like a text that {message}; these words decide: {deciding}")
+        }
         _ => format!("{message}: it has {words}"),
-    };
-    (message, remedy)
+    }
 }
 
-/// Returns the condition under which a match needs no change, if it is not the rule's own. A sentence found by its words
-/// alone may not have the agent do what it resembles. Of a weak match, the condition names the words to leave out.
-fn harmless_if(said: &Said, evidence: Evidence) -> Option<String> {
-    if said.is_weighed() {
-        let act = said.rule.explained(&said.sense).0.strip_prefix("is worded like instructions to ");
-        return Some(format!("the marked text does not have the agent {}", act.unwrap_or("work against the user")));
+/// Returns the condition under which a match needs no change. A sentence found by its words alone may not have the agent
+/// do what it resembles.
+fn harmless_if(said: &Said) -> Cow<'static, str> {
+    let case = said.rule.case_of(&said.sense);
+    if !said.is_weighed() {
+        return case.harmless_if.into();
     }
-    let (own, without) = (said.rule.harmless_if, &said.quote.without);
-    let is_weak = evidence <= Evidence::Weak && !without.is_empty();
-    is_weak.then(|| format!("{own} (without {without}, it is no longer reported)"))
+    let act = case.message.strip_prefix("is worded like instructions to ").unwrap_or("work against the user");
+    format!("the marked text does not have the agent {act}").into()
 }
 
 /// Reason for evidence above the rule's own, by the target that the passage names.
@@ -262,6 +260,8 @@ struct Judge<'a> {
     teaches: bool,
     /// True if the file is a well-known licence.
     licence: bool,
+    /// Place in which people do not see the current passage ([`Passage::unseen`]).
+    unseen: &'static str,
 }
 
 impl<'a> Judge<'a> {
@@ -284,6 +284,7 @@ impl<'a> Judge<'a> {
             lesson,
             teaches,
             licence,
+            unseen: "",
         }
     }
 
@@ -308,6 +309,7 @@ impl<'a> Judge<'a> {
             }
         }
         let hidden = passage.place == Place::Hidden || reader.disguised;
+        self.unseen = passage.unseen(self.source, reader.disguised);
         let words = std::mem::take(&mut self.words);
         let work = lexicon::find(&words, passage.place != Place::Code, &mut self.terms);
         let said = self.terms.iter().fold(0, |all, term| all | 1 << term.concept);
@@ -338,7 +340,7 @@ impl<'a> Judge<'a> {
                 let before = self.said.len();
                 self.judge(part, concepts, passage.place, talk && (!hidden || taught));
                 let is_talk = talk || teaches || self.sayings.forbids();
-                self.weigh(&weighed, before, is_talk && (!hidden || is_shown));
+                self.weigh(&weighed, part, before, is_talk && (!hidden || is_shown));
             }
             self.terms = terms;
         }
@@ -380,7 +382,7 @@ impl<'a> Judge<'a> {
     /// Above the threshold, the senses found in the passage become strong evidence. They become hard if the passage is
     /// an order to act, or also names a secret, an agent's file, a foreign host or a hidden place. A passage without a
     /// fully weighted sense yields a match of its own.
-    fn weigh(&mut self, weighed: &Weighed<'_>, before: usize, talk: bool) {
+    fn weigh(&mut self, weighed: &Weighed<'_>, terms: &[Term], before: usize, talk: bool) {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
         }
@@ -396,10 +398,16 @@ impl<'a> Judge<'a> {
             (said.evidence, said.more) = (evidence, more(weighed.concepts.0));
         }
         if !is_explained {
-            let names: Vec<&str> =
-                lexicon::each_of(weighed.concepts.0 | weighed.concepts.1).map(lexicon::name).collect();
-            let quote = Quote::around(weighed.words, &heaviest, self.source);
-            let (rule, sense, more) = (&rules::PROSE_WEIGHT, names.join(" ").into(), more(weighed.concepts.0));
+            let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
+            let concepts = weighed.heaviest_concepts();
+            let names: Vec<_> = concepts.iter().map(|(weight, concept)| (*weight, lexicon::name(*concept))).collect();
+            let class = rule.heaviest_case(&names);
+            let is_of_class = |concept| class.is_some_and(|class| class.words.contains(&lexicon::name(concept)));
+            let of_class = concepts.iter().map(|(_, concept)| *concept).filter(|concept| is_of_class(*concept));
+            let terms: Vec<&Term> =
+                of_class.filter_map(|concept| terms.iter().find(|term| term.concept == concept)).collect();
+            let quote = Quote::around(weighed.words, &heaviest, &terms, self.source);
+            let sense = class.and_then(|class| class.words.first()).copied().unwrap_or_default().into();
             let at = heaviest.first().map_or(0, |run| run.0);
             self.said.push(Said { rule, evidence, sense, quote, more, at });
         }
@@ -427,8 +435,8 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
-            let clears = |concept| SENSES.need(concept, sense.rule, &self.sayings.whole);
-            let quote = Quote::of(sense, terms, at, self.source, clears);
+            let decides = |concept| SENSES.need(concept, sense.rule, &self.sayings.whole);
+            let quote = Quote::of(sense, (terms, at), self.source, self.unseen, decides);
             let (sense_text, more) = (sense.text.into(), more(0));
             self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {

@@ -70,7 +70,10 @@ const LOOKED_UP: Why = Why {
 };
 pub(crate) const LESSON: Why =
     Why { reason: "the surrounding text describes attacks", harmless_if: "the text only describes the attack" };
-const FORBIDDEN: Why = Why::fact("its sentence forbids it or warns against it");
+const FORBIDDEN: Why = Why {
+    reason: "its sentence forbids it or warns against it",
+    harmless_if: "the sentence tells its reader not to do this",
+};
 const QUOTED: Why = Why { reason: "it is quoted", harmless_if: "the text only quotes it" };
 const TESTED: Why = Why::fact("it is part of a text or list of security tests");
 
@@ -82,6 +85,10 @@ pub(crate) fn illustration(source: &Source<'_>) -> Why {
 /// Parts of a path by which a file belongs to the tests of a program.
 const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "spec", "mocks"];
 
+/// Way out for a text in code.
+const IS_NOT_RUN: &str =
+    "if nothing runs this text (a comment, a pattern, test data), replace what is quoted above by the word <example>";
+
 /// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. Its line counts from 0.
 pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
     let is_of_tests = source.path.split('/').any(|part| TESTS.contains(&part)) || is_test_file(source.path);
@@ -92,8 +99,7 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
             Some("if it is only a bad example, begin the line above its block with “Bad:”")
         }
         Role::Fact => None,
-        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset)
-            .then_some("if nothing runs this text (a comment, a pattern, test data), write <sample> in its place"),
+        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset).then_some(IS_NOT_RUN),
         Role::Command | Role::Test if source.is_fenced(line) => {
             Some("if it is only shown, name it in a sentence that forbids it (“Never run …”), not in a block")
         }

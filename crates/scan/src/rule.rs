@@ -5,7 +5,7 @@ use crate::{Evidence, Severity, harm::harm_of, rules::ALL};
 /// Value of [`ruleset`]: the engine's number, raised when code outside the rule data changes the findings, and the hash
 /// of the rules and hosts. Hashing at run time would cost each process as much as scanning a skill. A test compares the
 /// constant with the rules and prints the expected value.
-const RULESET: &str = "29-3dc37a602ce6";
+const RULESET: &str = "30-a06c52d6fe9d";
 
 /// Detection rule. A text rule has `literals` and a `pattern`. A rule without them is implemented in code
 /// ([`crate::shape`], and hidden characters).
@@ -63,6 +63,8 @@ pub struct Case {
     pub message: &'static str,
     /// Advice in this case; empty for the rule's own.
     pub remedy: &'static str,
+    /// Condition in this case, as in [`Rule::harmless_if`]; empty for the rule's own.
+    pub harmless_if: &'static str,
 }
 
 /// Parts of a skill in which a text rule has its full evidence.
@@ -142,13 +144,27 @@ impl Rule {
     /// Returns the message and the remedy for a matched text.
     #[must_use]
     pub fn explained(&self, matched: &str) -> (&'static str, &'static str) {
+        let case = self.case_of(matched);
+        (case.message, case.remedy)
+    }
+
+    /// Returns the first case that applies to a matched text, in which the rule's own texts stand for empty ones.
+    pub(crate) fn case_of(&self, matched: &str) -> Case {
         let lower = matched.to_ascii_lowercase();
         let applies = |case: &&Case| case.words.iter().any(|word| has_word(&lower, &word.to_ascii_lowercase()));
-        match self.cases.iter().find(applies) {
-            Some(case) if case.remedy.is_empty() => (case.message, self.remedy),
-            Some(case) => (case.message, case.remedy),
-            None => (self.message, self.remedy),
-        }
+        let own = Case { words: &[], message: self.message, remedy: self.remedy, harmless_if: self.harmless_if };
+        let Some(case) = self.cases.iter().find(applies) else { return own };
+        let or = |text: &'static str, own: &'static str| if text.is_empty() { own } else { text };
+        Case { remedy: or(case.remedy, own.remedy), harmless_if: or(case.harmless_if, own.harmless_if), ..*case }
+    }
+
+    /// Returns the case whose words weigh most together, of some names with their weights.
+    pub(crate) fn heaviest_case(&self, weighed: &[(i16, &'static str)]) -> Option<&'static Case> {
+        let weight = |case: &Case| -> i32 {
+            let counts = weighed.iter().filter(|(_, name)| case.words.contains(name));
+            counts.map(|(weight, _)| i32::from(*weight)).sum()
+        };
+        self.cases.iter().rev().max_by_key(|case| weight(case)).filter(|case| weight(case) > 0)
     }
 
     /// Returns the evidence of a match outside the scope, or in a lesson or quotation.
@@ -192,7 +208,7 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_words() {
-        let case = |words, remedy| Case { words, message: words[0], remedy };
+        let case = |words, remedy| Case { words, message: words[0], remedy, harmless_if: "" };
         let cases = Box::leak(Box::new([case(&["tar", "zip"], ""), case(&["$("], "other")]));
         let rule = Rule { message: "any", remedy: "own", cases, ..crate::rules::SCAN_BUDGET };
         assert_eq!(rule.explained("ls; TAR -c x"), ("tar", "own"));
@@ -225,7 +241,8 @@ mod tests {
             }
             let is_condition =
                 |text: &str| text.is_empty() || text.starts_with(char::is_alphabetic) && !text.ends_with('.');
-            assert!(is_condition(rule.harmless_if) && rule.harmless_if.len() <= 120, "{}", rule.id);
+            let mut conditions = cases().map(|case| case.harmless_if).chain([rule.harmless_if]);
+            assert!(conditions.all(|text| is_condition(text) && text.len() <= 120), "{}", rule.id);
             assert!(rule.senses.is_empty() || !rule.harmless_if.is_empty(), "{}", rule.id);
             assert!(rule.harm().is_some() || rule.category == "scan", "{}", rule.id);
         }

@@ -104,6 +104,9 @@ pub(crate) struct CaseEntry {
     /// Advice to the author; that of the rule if empty.
     #[serde(default)]
     pub remedy: String,
+    /// Condition as in the rule's `harmless_if`; that of the rule if empty.
+    #[serde(default)]
+    pub harmless_if: String,
 }
 
 /// Regular expression, or a list of alternatives.

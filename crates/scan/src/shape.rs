@@ -5,7 +5,7 @@ use skill::{Bundle, File, SkillPath};
 use crate::{
     Evidence,
     finder::Finder,
-    lookalike::{is_lookalike, names},
+    lookalike::{first_imitation, names, told},
     media::is_program,
     rules,
     source::Source,
@@ -22,8 +22,12 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
     }
     let file_name = path.file_name().to_ascii_lowercase();
     if file_name.starts_with("requirements") && file_name.ends_with(".txt") {
-        for (line, text) in source.lines().filter(|(_, text)| names(text).take(1).any(is_lookalike)) {
-            finder.add(&rules::PACKAGE_LOOKALIKE, rules::PACKAGE_LOOKALIKE.evidence, source, line, text.trim());
+        let rule = &rules::PACKAGE_LOOKALIKE;
+        for (line, text) in source.lines() {
+            let Some(imitation) = first_imitation(names(text).take(1)) else { continue };
+            let (message, remedy) = told(imitation);
+            let signal = finder.add_told(rule, rule.evidence, source, line, text.trim(), message);
+            signal.into_iter().for_each(|signal| signal.remedy = remedy.clone().into());
         }
     }
     if is_native(&file.bytes) {

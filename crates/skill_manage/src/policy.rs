@@ -86,6 +86,8 @@ pub struct Layer {
     pub preset: Option<Preset>,
     /// Rules in order. The first match decides.
     pub rules: Vec<Rule>,
+    /// Reason for what the preset holds, if it is not a setting of the user.
+    pub why: Option<&'static str>,
 }
 
 /// Layered policy on changes: the user's layer, and others that can only tighten it.
@@ -107,7 +109,10 @@ pub(crate) enum PolicyDecision {
 
 impl From<Preset> for Policy {
     fn from(preset: Preset) -> Self {
-        Self::new(Layer { file: "the default".to_owned(), preset: Some(preset), rules: Vec::new() }, Vec::new())
+        Self::new(
+            Layer { file: "the default".to_owned(), preset: Some(preset), rules: Vec::new(), why: None },
+            Vec::new(),
+        )
     }
 }
 
@@ -131,10 +136,12 @@ impl Policy {
         self
     }
 
-    /// Returns the policy with a layer that holds every change of programs for a person. `file` names the layer.
+    /// Returns the policy with a layer that holds every change of programs for a person. `command` names the layer, and
+    /// `why` is the reason in its proposals.
     #[must_use]
-    pub fn holding(mut self, file: &str) -> Self {
-        self.layers.push(Layer { file: file.to_owned(), preset: Some(Preset::Strict), rules: Vec::new() });
+    pub fn holding(mut self, command: &str, why: &'static str) -> Self {
+        let (file, preset) = (command.to_owned(), Some(Preset::Strict));
+        self.layers.push(Layer { file, preset, rules: Vec::new(), why: Some(why) });
         self
     }
 
@@ -217,7 +224,7 @@ impl Layer {
             verdict: None,
             why: Some("agents cannot change skills while skill_evolution is off".to_owned()),
         };
-        Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule] }
+        Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule], why: None }
     }
 
     /// Returns the ruling of this layer on one part, or `None` if the layer does not cover it.
@@ -225,7 +232,10 @@ impl Layer {
         let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
         match (fitting, self.preset) {
             (Some((at, rule)), _) => Some((rule.decision, self.describe_rule(at, rule, part))),
-            (None, preset) => preset.map(|preset| preset.rule(actor.kind, action, part, change)),
+            (None, preset) => preset.map(|preset| {
+                let (ruling, why) = preset.rule(actor.kind, action, part, change);
+                (ruling, self.why.filter(|_| ruling == Ruling::Hold).map_or(why, str::to_owned))
+            }),
         }
     }
 

@@ -129,7 +129,7 @@ impl Report {
     }
 
     /// Appends a sentence to the message.
-    pub(crate) fn add(&mut self, sentence: &str) {
+    pub fn add(&mut self, sentence: &str) {
         if !self.message.is_empty() {
             self.message.push_str("; ");
         }

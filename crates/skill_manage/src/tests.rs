@@ -211,7 +211,7 @@ fn time() -> Timestamp {
 /// Returns a policy with a preset and one rule.
 fn with_rule(preset: Preset, rule: Value) -> Policy {
     let rules = vec![serde_json::from_value(rule).unwrap()];
-    Policy::new(Layer { file: "config.toml".to_owned(), preset: Some(preset), rules }, Vec::new())
+    Policy::new(Layer { file: "config.toml".to_owned(), preset: Some(preset), rules, why: None }, Vec::new())
 }
 
 fn name(text: &str) -> SkillName {

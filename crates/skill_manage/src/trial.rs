@@ -118,8 +118,7 @@ impl PlannedTrial {
         };
         match library.begin_trial(&skill, &stamp, trial, &self.candidate) {
             Ok(()) => report.add(&format!(
-                "it is on trial with {share} of the runs that read it through skillhub, or through a link that follows it \
-                 (hooks of Claude Code, Gemini CLI and OpenCode); other hosts keep the former revision; follow the trial with `skillhub evolve status {skill}`"
+                "it is on trial with {share} of the runs; follow the trial with `skillhub evolve status {skill}`"
             )),
             Err(error) => report.add(&format!(
                 "its trial could not start: {error}; start it with `skillhub evolve try {skill} {}`",

@@ -37,6 +37,19 @@ fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
     Ok(skills)
 }
 
+/// Returns whether `skillhub.lock` lacks lines that are pending. They may also be lines that it already has, if the system
+/// has started anew since they were written.
+///
+/// # Errors
+/// [`LockFileError`]
+pub fn has_pending_lines(library: &Library) -> Result<bool, LockFileError> {
+    let Some(lines) = library.pending_lock_lines()? else { return Ok(false) };
+    let file = LockFile::read(&lines.path)?;
+    let mut after = file.clone();
+    after.take_lines(&lines.entries, entries_of(&lines)?);
+    Ok(after != file)
+}
+
 /// Writes the pending lines into `skillhub.lock` and then deletes `lock-lines.json` from the library. They come from
 /// the commit just made, or from a process that was killed.
 ///

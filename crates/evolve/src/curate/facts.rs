@@ -13,8 +13,8 @@ use skill::{
 };
 
 use super::{
-    Record, similarity,
-    suggest::{FailedQuery, failed_queries, suggested, undecided},
+    Record, similarity, store,
+    suggest::{FailedQuery, failed_queries, undecided},
 };
 
 /// Skills that others need. Maps the needed name to the names that need it.
@@ -132,7 +132,7 @@ struct Past<'a> {
 /// The library cannot be read.
 pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryError> {
     let (events, _) = library.events()?;
-    let (pasts, suggested, undecided) = (pasts(&events), suggested(&events), undecided(library)?);
+    let (pasts, suggested, undecided) = (pasts(&events), store::suggested(library)?, undecided(library)?);
     let (mut record, mut used) = uses(library)?;
     let has_outcomes = library.last_recorded()?.is_some();
     let state = library.state()?;

@@ -1,9 +1,10 @@
-//! [`keep`], [`stored`]: storage of plans until they are applied.
+//! [`keep`], [`stored`]: storage of plans until they are applied, and of the queries that were suggested.
 //!
 //! Plans are stored as `curate/<id>.json` in the library's folder of the home. A stored plan has no authority: a step
-//! is executed only if the current decision would be the same.
+//! is executed only if the current decision would be the same. `curate/suggested` has the digests of the suggested
+//! queries of each skill, so that none is suggested again after a person has rejected it.
 
-use std::io;
+use std::{collections::HashMap, io};
 
 use library::{Durability, Library, LibraryError, open_dir, read_bounded, write_atomically};
 
@@ -14,6 +15,9 @@ const FOLDER: &str = "curate";
 const PLANS: usize = 20;
 /// Largest size of a plan in bytes.
 const PLAN_BYTES: u64 = 32 << 20;
+const SUGGESTED: &str = "suggested";
+/// Number of suggested queries to keep for each skill, the newest ones.
+const QUERIES: usize = 1000;
 
 fn place(library: &Library) -> std::path::PathBuf {
     library.own_path().join(FOLDER)
@@ -70,4 +74,22 @@ fn all(library: &Library) -> Result<Vec<Plan>, LibraryError> {
         plans.extend(plan.filter(|plan| plan.v == FORMAT && format!("{}.json", plan.id) == name));
     }
     Ok(plans)
+}
+
+/// Returns the digests of the queries that were suggested for each skill.
+pub(super) fn suggested(library: &Library) -> Result<HashMap<String, Vec<String>>, LibraryError> {
+    let Some(dir) = open_dir(&place(library))? else { return Ok(HashMap::new()) };
+    let bytes = read_bounded(&dir, SUGGESTED, PLAN_BYTES).map_err(io_at(library))?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+}
+
+/// Adds suggested queries of a skill by their digests.
+pub(super) fn note_suggested(library: &Library, skill: &str, digests: Vec<String>) -> Result<(), LibraryError> {
+    let (io, mut all) = (io_at(library), suggested(library)?);
+    let known = all.entry(skill.to_owned()).or_default();
+    known.extend(digests);
+    known.drain(..known.len().saturating_sub(QUERIES));
+    let dir = library::ensure_dir(&place(library))?;
+    let bytes = serde_json::to_vec(&all).map_err(|error| io(error.into()))?;
+    write_atomically(&dir, SUGGESTED, &bytes, Durability::Durable).map_err(io)
 }

@@ -1,21 +1,17 @@
 //! [`suggest`]: queries for the trigger evals of skills, from runs that failed or were corrected, as proposals.
 //!
 //! The words are untrusted: they are bounded when they are recorded, the scanner examines them as part of the skill, and
-//! a person decides. A query is suggested once: the reason of each proposal has the queries' digests, and the event log
-//! keeps them, whatever becomes of the proposal.
+//! a person decides. A query is suggested once, whatever becomes of its proposal: the library keeps its digest.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
-use library::{
-    Actor, ActorKind, Event, EventStatus, Evidence, Library, LibraryError, Outcome, OutcomeKind, Proposal,
-    ProposalEntry,
-};
+use library::{Actor, ActorKind, Evidence, Library, LibraryError, Outcome, OutcomeKind, Proposal, ProposalEntry};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, Edit, SkillName, counted};
 use skill_manage::{ChangeRequest, Context, ManageError, Notes, manage};
 
-use super::{Facts, Plan, SkillFacts};
+use super::{Facts, Plan, SkillFacts, store};
 use crate::evals::{EvalLimits, TriggerQuery, read_queries, with_queries};
 
 /// Name of the optimizer that proposes evals. The command line does not let anybody else use it.
@@ -23,9 +19,6 @@ pub const CURATOR: &str = "curator";
 
 /// Largest number of queries in one proposal, which is also that of its pieces of evidence.
 const QUERIES: usize = 10;
-
-/// Text before the digests in the reason of a proposal.
-const MARK: &str = " [queries ";
 
 /// Code of the refusal of content that the scanner blocks.
 const BLOCKED: &str = "scan_blocked";
@@ -71,21 +64,6 @@ pub fn curator() -> Actor {
     Actor::new(ActorKind::Optimizer, CURATOR)
 }
 
-/// Returns the digests of the queries that were suggested for each skill, or that the scanner blocked.
-pub(super) fn suggested(events: &[Event]) -> HashMap<&str, HashSet<&str>> {
-    let by = curator().to_string();
-    let is_suggestion = |event: &&Event| {
-        event.actor == by && (event.status == EventStatus::Proposed || event.code.as_deref() == Some(BLOCKED))
-    };
-    let mut known: HashMap<&str, HashSet<&str>> = HashMap::new();
-    for event in events.iter().filter(is_suggestion) {
-        let digests = event.reason.as_deref().and_then(|reason| reason.rsplit_once(MARK)).map(|(_, digests)| digests);
-        let digests = digests.unwrap_or_default().trim_end_matches(']').split(' ');
-        known.entry(&event.skill).or_default().extend(digests);
-    }
-    known
-}
-
 /// Returns the time until which each skill has an undecided suggestion.
 pub(super) fn undecided(library: &Library) -> Result<BTreeMap<SkillName, Timestamp>, LibraryError> {
     let proposals = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
@@ -98,13 +76,13 @@ pub(super) fn undecided(library: &Library) -> Result<BTreeMap<SkillName, Timesta
 pub(super) fn failed_queries(
     skill: &Bundle,
     outcomes: &[Outcome],
-    suggested: Option<&HashSet<&str>>,
+    suggested: Option<&Vec<String>>,
 ) -> Vec<FailedQuery> {
     let mut known: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for outcome in outcomes.iter().rev() {
         let Some(query) = &outcome.query else { continue };
-        let is_suggested = suggested.is_some_and(|known| known.contains(digest(query).as_str()));
+        let is_suggested = suggested.is_some_and(|known| known.contains(&digest(query)));
         if !is_suggested && known.insert(query.clone()) {
             found.push(FailedQuery { query: query.clone(), run: outcome.run.clone(), event: outcome.event });
         }
@@ -180,14 +158,20 @@ fn propose(
     let (blocked, fit): (Vec<FailedQuery>, Vec<FailedQuery>) =
         queries.into_iter().partition(|query| is_blocked(attempt(std::slice::from_ref(query), true)));
     if !dry_run {
-        // The refusals in the event log keep these queries from being suggested again.
+        // The refusals are for the event log.
         blocked.iter().for_each(|query| drop(attempt(std::slice::from_ref(query), false)));
+    }
+    let tried = attempt(&fit, dry_run);
+    if !dry_run {
+        let proposed: &[FailedQuery] = if matches!(tried, Some(Ok(_))) { &fit } else { &[] };
+        let known = blocked.iter().chain(proposed).map(|query| digest(&query.query)).collect();
+        store::note_suggested(library, skill.name.as_str(), known)?;
     }
     let left_out = match blocked.len() {
         0 => String::new(),
         count => format!("; the scanner blocks {count} more"),
     };
-    Ok(match attempt(&fit, dry_run) {
+    Ok(match tried {
         None => refused(skill.name.as_str(), format!("nothing is left to propose{left_out}")),
         Some(Err(error)) => refused(skill.name.as_str(), error.to_string()),
         Some(Ok(report)) => SuggestedEvals {
@@ -204,10 +188,9 @@ fn propose(
 fn request(skill: &SkillFacts, files: &Bundle, queries: &[FailedQuery]) -> Option<ChangeRequest> {
     let (path, text) = with_queries(files, &trigger_queries(queries), &EvalLimits::default())?;
     let edit = Edit::WriteFile { path, bytes: text.into_bytes(), executable: None };
-    let digests: Vec<String> = queries.iter().map(|query| digest(&query.query)).collect();
     let evidence = |query: &FailedQuery| format!("{} in the run {}", query.event.as_str(), query.run).parse().ok();
     let notes = Notes {
-        reason: Some(format!("{}{MARK}{}]", summary(queries.len()), digests.join(" "))),
+        reason: Some(summary(queries.len())),
         evidence: queries.iter().filter_map(evidence).collect::<Vec<Evidence>>(),
         ..Notes::default()
     };

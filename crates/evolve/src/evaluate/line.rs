@@ -1,15 +1,15 @@
 //! [`line_of`]: the revisions since the review checkpoint, as the gate judges them together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
-use library::{Action, ActorKind, GATE, Library, Outcome, Revision, RevisionId};
+use library::{Action, ActorKind, Library, LibraryError, Outcome, Revision, RevisionId, Unreviewed};
 use skill::SkillName;
 use skill_manage::ManageError;
 
 use crate::{
     decline::REFERENCE_RUNS,
-    gate::{GateState, Line},
+    gate::{Count, GateState, Line},
     policy::OnDecline,
     runs::{Result as RunResult, runs},
 };
@@ -38,20 +38,14 @@ pub(super) fn line_of(
     let Some(head) = found.revisions.first() else { return Ok(None) };
     let mut live = live(&found.revisions);
     live.truncate(REVISIONS);
-    let mut line = Line {
+    let (base, with_ancestors) = reference(library, skill, &found, outcomes, now)?;
+    let line = Line {
         kept: found.checkpoint.as_ref().map(|kept| kept.number),
         kept_id: found.checkpoint.as_ref().map(|kept| kept.id.clone()),
-        with_ancestors: false,
+        with_ancestors,
         rolls_back: on_decline == OnDecline::RollBack,
+        is_restored: found.checkpoint.as_ref().is_some_and(Revision::is_by_gate),
     };
-    let mut base = Vec::new();
-    if let Some(kept) = &found.checkpoint {
-        let revisions = library.revisions(skill, found.revisions.len() + super::REVISIONS)?;
-        let (same, others) = before(&revisions, kept);
-        line.with_ancestors = known_runs(outcomes, &same, now) < REFERENCE_RUNS as usize;
-        base = same;
-        base.extend(others.into_iter().take(if line.with_ancestors { ANCESTORS } else { 0 }));
-    }
     let state = GateState {
         head: head.digest.to_string(),
         base,
@@ -61,6 +55,52 @@ pub(super) fn line_of(
         authors: authors(&live),
     };
     Ok(Some((line, state)))
+}
+
+/// Returns the revisions whose runs are the reference of a line, and whether they include ancestors of the checkpoint.
+fn reference(
+    library: &Library,
+    skill: &SkillName,
+    found: &Unreviewed,
+    outcomes: &[Outcome],
+    now: Timestamp,
+) -> Result<(Vec<RevisionId>, bool), LibraryError> {
+    let Some(kept) = &found.checkpoint else { return Ok((Vec::new(), false)) };
+    let revisions = library.revisions(skill, found.revisions.len() + super::REVISIONS)?;
+    let (mut base, others) = before(&revisions, kept);
+    let with_ancestors = known_runs(outcomes, &base, now) < REFERENCE_RUNS as usize;
+    base.extend(others.into_iter().take(if with_ancestors { ANCESTORS } else { 0 }));
+    Ok((base, with_ancestors))
+}
+
+impl Count {
+    /// Counts a skill's runs since its review checkpoint, which `found` has, and those of the gate's reference. Runs of
+    /// revisions that the gate or a person has undone are in neither, unless a small reference needs them.
+    ///
+    /// # Errors
+    /// The outcomes or the history cannot be read.
+    pub fn around_checkpoint(
+        library: &Library,
+        skill: &SkillName,
+        found: &Unreviewed,
+        now: Timestamp,
+    ) -> Result<(Self, Self), LibraryError> {
+        let (mut since, mut before) = (Self::default(), Self::default());
+        let log = library.outcomes(skill)?;
+        if log.outcomes.is_empty() {
+            return Ok((since, before));
+        }
+        let live: HashSet<&RevisionId> = live(&found.revisions).into_iter().map(|revision| &revision.id).collect();
+        let (base, _) = reference(library, skill, found, &log.outcomes, now)?;
+        for run in runs(&log.outcomes, now) {
+            if live.contains(run.revision) {
+                since.add(run.result);
+            } else if base.contains(run.revision) {
+                before.add(run.result);
+            }
+        }
+        Ok((since, before))
+    }
 }
 
 /// Returns the revisions, newest first, without those that the gate or a person has undone since. Their runs were
@@ -85,7 +125,7 @@ fn may_undo(revision: &Revision) -> bool {
     match actor.kind {
         ActorKind::Person => true,
         ActorKind::External => revision.action == Action::External,
-        ActorKind::Optimizer => actor.id == GATE,
+        ActorKind::Optimizer => revision.is_by_gate(),
         ActorKind::Agent => false,
     }
 }

@@ -21,6 +21,9 @@ pub struct Line {
     /// True if the configuration lets the gate roll back to the checkpoint.
     #[serde(default)]
     pub rolls_back: bool,
+    /// True if the gate made the checkpoint, with files that a person had kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_restored: bool,
 }
 
 /// Results before and after the end of the reference, in the order of the runs.
@@ -57,7 +60,10 @@ pub(super) fn decide_line(line: &Line, seen: &Seen) -> Decision {
     let parts = Parts::of(line, seen);
     let (good, bad) = split(&parts.reference);
     if good + bad < REFERENCE_RUNS {
-        let why = format!("{} of {REFERENCE_RUNS} runs from which its success rate is estimated", good + bad);
+        let why = format!(
+            "its success rate is not known yet: {} with a known end, of {REFERENCE_RUNS} needed",
+            skill::counted(good + bad, "run")
+        );
         return seen.decision(Verdict::Wait, why);
     }
     let mut test = DeclineTest::new(good, bad);
@@ -76,6 +82,7 @@ pub(super) fn decide_line(line: &Line, seen: &Seen) -> Decision {
 fn words(line: &Line, parts: &Parts, rate: f64) -> String {
     let (good, bad) = split(&parts.later);
     let since = match line.kept.filter(|_| !parts.is_completed) {
+        Some(number) if line.is_restored => format!("since the gate restored what you kept (revision {number})"),
         Some(number) => format!("since you kept revision {number}"),
         None => format!("after the first {REFERENCE_RUNS}"),
     };

@@ -4,6 +4,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use evolve::GateDecision;
 use library::FindError;
 use maud::{Markup, html};
 use ops::{InboxSkill, REASONS};
@@ -15,7 +16,7 @@ use skill_manage::{
 };
 use web::{
     ApiError,
-    pages::{CompareOptions, Compared, Content, Judgements, encoded, number, proof},
+    pages::{CompareOptions, Compared, Content, Judgements, encoded, number, proof, visible},
 };
 
 use super::{
@@ -37,7 +38,8 @@ pub async fn changes(
         let (name, words) = (work.skill_called(&name)?, &guest.texts.library);
         let library = work.place.library_of(&name)?;
         library.head(&name).map_err(into_api_error)?.ok_or_else(|| into_api_error(FindError::NoSkill(name.clone())))?;
-        let found = InboxSkill::of(&library, &name, work.now)?;
+        let alarm = evolve::alarms(&library).map_err(into_api_error)?.remove(&name);
+        let found = InboxSkill::of(&library, &name, alarm, work.now)?;
         let body = match &found {
             Some(skill) => page(work, guest, skill, &wanted, &judgements),
             None => html! {
@@ -91,10 +93,21 @@ pub fn facts(guest: &SignedIn, skill: &InboxSkill) -> Markup {
             }
             @if after.is_empty() { span.badge.bad { (words.deleted) } }
             @if skill.before.known() + skill.since.known() > 0 {
-                span { ((words.runs_around)([skill.before.successes, skill.before.known(), skill.since.successes, skill.since.known()])) }
+                span {
+                    @match skill.is_rated() {
+                        true => ((words.runs_around)([skill.before.successes, skill.before.known(), skill.since.successes, skill.since.known()])),
+                        false => ((words.failures_around)([skill.before.failures, skill.before.runs, skill.since.failures, skill.since.runs])),
+                    }
+                }
             }
         }
+        @if let Some(alarm) = &skill.alarm { (alarm_note(guest, alarm)) }
     }
+}
+
+/// Renders an open alarm of the gate.
+pub fn alarm_note(guest: &SignedIn, alarm: &GateDecision) -> Markup {
+    html! { div.note.bad { p { b { (guest.texts.library.alarm) } " " (visible(&alarm.why)) } } }
 }
 
 /// Renders the form that keeps exactly what is shown, and the link that rolls it back.

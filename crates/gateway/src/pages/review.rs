@@ -8,11 +8,12 @@ use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
 use ops::InboxSkill;
 use scan::CapabilityDelta;
+use skill::SkillName;
 use skill_manage::{documents::deltas, review};
 use web::pages::{Content, added_in_short, number, time, verdict, visible};
 
 use super::{
-    changes::facts as facts_of_change,
+    changes::{alarm_note, facts as facts_of_change},
     pieces::{PageQuery, actor, done, state, wanted},
     signed_in::{SignedIn, answer},
 };
@@ -39,19 +40,23 @@ pub async fn queue(
         if all {
             entries.reverse();
         }
-        let changed = if all || name.is_some() { Vec::new() } else { inbox.read_skills(work.now)? };
+        let is_inbox = !all && name.is_none();
+        let changed = if is_inbox { inbox.read_skills(work.now)? } else { Vec::new() };
+        let is_shown = |name: &SkillName| changed.iter().any(|skill| skill.change.skill == *name);
+        let alarms: Vec<_> = inbox.alarms.iter().filter(|((_, name), _)| is_inbox && !is_shown(name)).collect();
         let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();
         let deltas = deltas(libraries, &shown);
         let body = html! {
             header.title {
                 h1 { (words.review) @if let Some(name) = &name { " · " (name) } }
                 nav.views aria-label=(words.review) {
-                    a href="/review" aria-current=[(!all && name.is_none()).then_some("true")] { (words.waiting) }
+                    a href="/review" aria-current=[is_inbox.then_some("true")] { (words.waiting) }
                     a href="/review?only=all" aria-current=[all.then_some("true")] { (words.all_proposals) }
                 }
             }
             (done(&asked, words))
-            @if entries.is_empty() && changed.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
+            @for ((_, name), alarm) in &alarms { h2 { a href={ "/skills/" (name) "#runs" } { (name) } } (alarm_note(guest, alarm)) }
+            @if entries.is_empty() && changed.is_empty() && alarms.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
             ol.queue { @for (entry, delta) in shown.iter().zip(&deltas) { (item(guest, entry, delta.as_ref())) } }
             @if !changed.is_empty() {
                 h2 { (words.since_you_looked) }

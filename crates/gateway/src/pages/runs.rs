@@ -50,7 +50,7 @@ pub fn runs(library: &Library, name: &SkillName, work: &Work<'_>, guest: &Signed
                         tbody { @for revision in stats.revisions.iter().take(SHOWN) { (row(revision)) } }
                     }
                 }
-                p.quiet { (words.runs_note) }
+                p.quiet { (words.runs_note) @if stats.lacks_success() { " " (words.no_success) } }
             }
             @if !decisions.is_empty() {
                 h3 { (words.gate_decisions) }

@@ -141,10 +141,10 @@ impl<'a> View<'a> {
                         Ok(bundle) => {
                             @let judgement = judgements.of(bundle.digest(), bundle);
                             @let report = { let mut report = judgement.report.clone(); if let Some(waivers) = &waivers { report.waive(bundle, waivers); } report };
+                            (self.runs(work)?)
                             section { h2 { (texts.what_it_touches) } (capabilities(&judgement.capabilities, texts)) }
                             section #findings { h2 { (texts.what_was_found) } (findings(&report, Some(&at), texts)) }
                             (readme(bundle, &at, texts))
-                            (self.runs(work)?)
                             (file_list(bundle, &at, texts))
                         }
                         Err(why) => section.failure { h2 { (words.not_shown) } p { (visible(&why.message)) } }

@@ -24,7 +24,7 @@ impl Library {
     /// The file cannot be read.
     pub fn pending_lock_lines(&self) -> Result<Option<LockLines>, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(None) };
-        if own.symlink_metadata(FILE).is_err() {
+        if !are_pending(&own) {
             return Ok(None);
         }
         let bytes = read_bounded(&own, FILE, self.limits.state_bytes).map_err(self.own_io())?;
@@ -52,6 +52,11 @@ impl Library {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns whether lines are pending, damaged ones included.
+pub(super) fn are_pending(own: &Dir) -> bool {
+    own.symlink_metadata(FILE).is_ok()
 }
 
 /// Stores lines together with those of earlier commits that are not written yet. The caller holds the lock. If the

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use scan::Baseline;
 use skill::{Bundle, File, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines};
+use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines, relocate::MovedFolder};
 use crate::{
     checkout,
     disk::{ensure_dir, ensure_resolved, open_dir, sync_folder},
@@ -99,7 +99,10 @@ impl Library {
         }
         let applied = journal.applied_bytes().map_err(self.own_io())?;
         let traces = if applied.is_some() { Traces::Whole } else { Traces::Cut };
-        let contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
+        let mut contents = journal.read(applied.unwrap_or(0)).map_err(self.own_io())?;
+        if let Some(moved) = MovedFolder::of(&self.own) {
+            contents.records.iter_mut().for_each(|record| move_paths(record, &moved));
+        }
         let mut kept_as = None;
         if contents.cut_bytes > 0 {
             if contents.is_garbage {
@@ -110,11 +113,14 @@ impl Library {
         let mut heads = last_heads(&contents.records);
         let operations = contents.records.len();
         let temporary: Vec<Temporary> = contents.records.iter().flat_map(|r| r.temporary.clone()).collect();
-        let links: Vec<_> = contents.records.iter().flat_map(|record| record.links.clone()).collect();
+        let known = operations - self.new_operations(&mut journal, operations)?;
+        let links: Vec<_> = contents.records.iter().skip(known).flat_map(|record| record.links.clone()).collect();
         if operations > 0 {
             let events: Vec<Event> = contents.records.iter().flat_map(|record| record.events.clone()).collect();
             let proposals: Vec<_> = contents.records.iter().flat_map(|record| record.proposals.clone()).collect();
-            for lines in contents.records.iter().filter_map(|record| record.lock_lines.as_ref()) {
+            // While lines wait for the lock file, those of any operation may be missing there.
+            let unwritten = contents.records.iter().skip(if lock_lines::are_pending(own) { 0 } else { known });
+            for lines in unwritten.filter_map(|record| record.lock_lines.as_ref()) {
                 lock_lines::keep(own, lines, self.limits().state_bytes).map_err(self.own_io())?;
             }
             let objects = objects_of(contents.records);
@@ -140,6 +146,13 @@ impl Library {
             journal.mark_applied().map_err(self.own_io())?;
         }
         Ok(recovery)
+    }
+
+    /// Returns the number of pending operations, out of `pending`, that no boot of the machine has applied. The links and
+    /// lines of the others are left alone: a person may have changed them since.
+    fn new_operations(&self, journal: &mut Journal, pending: usize) -> Result<usize, LibraryError> {
+        let before = journal.bytes_applied_before().map_err(self.own_io())?;
+        Ok(journal.read(before).map_or(pending, |contents| contents.records.len()).min(pending))
     }
 
     /// Updates a folder to its head, if it has no content other than what the interrupted operation may have left.
@@ -247,6 +260,13 @@ fn is_no_folder_of_ours(error: &io::Error) -> bool {
 }
 
 /// Returns the objects of all records without duplicates.
+/// Replaces the paths of links and of the lock file, which are absolute, by those after a move of the library.
+fn move_paths(record: &mut Record, moved: &MovedFolder) {
+    let links = record.links.iter_mut().map(|step| &mut step.path);
+    let paths = links.chain(record.lock_lines.iter_mut().map(|lines| &mut lines.path));
+    paths.for_each(|path| *path = moved.present(path));
+}
+
 fn objects_of(records: Vec<Record>) -> Vec<Object> {
     let mut objects: Vec<Object> = records.into_iter().flat_map(|record| record.objects).collect();
     objects.sort_by(|a, b| a.id.cmp(&b.id));

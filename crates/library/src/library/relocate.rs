@@ -158,6 +158,30 @@ impl LibraryToml {
     }
 }
 
+/// Former and present folder of a library that was moved, without the end that both paths have in common: a project that
+/// was moved as a whole.
+pub(super) struct MovedFolder {
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl MovedFolder {
+    /// Returns the last move of the library with this data folder; `None` if it was never moved.
+    pub fn of(own: &Path) -> Option<Self> {
+        let note = note_of(own).ok().flatten()?;
+        let (mut from, mut to) = (Path::new(note.text(MOVED_FROM)?), Path::new(note.text("path")?));
+        while from.file_name().is_some() && from.file_name() == to.file_name() {
+            (from, to) = (from.parent()?, to.parent()?);
+        }
+        Some(Self { from: from.to_owned(), to: to.to_owned() })
+    }
+
+    /// Returns the present path of a file or folder that had this path before the move.
+    pub fn present(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.from).map_or_else(|_| path.to_owned(), |rest| self.to.join(rest))
+    }
+}
+
 fn note_of(own: &Path) -> Result<Option<LibraryToml>, RelocateError> {
     let Some(dir) = open_dir(own)? else { return Ok(None) };
     let bytes = read_bounded(&dir, NOTE, Limits::default().state_bytes)

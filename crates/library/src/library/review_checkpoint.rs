@@ -15,7 +15,6 @@ use crate::{
     projection::Projection,
     revision::{Action, ActorKind, Revision, RevisionId},
     state::StoredReview,
-    trials::GATE,
 };
 
 const FILE: Projection = Projection { kind: "reviewed", format: 1 };
@@ -52,7 +51,7 @@ impl Unreviewed {
             let before = kept.and_then(|kept: usize| line.get(kept));
             let is_kept = match stored.is_some_and(|stored| stored.revision == revision.id) {
                 true => true,
-                false => is_decided(revision, before) || is_by_gate(revision) && contents.contains(&revision.digest),
+                false => is_decided(revision, before) || revision.is_by_gate() && contents.contains(&revision.digest),
             };
             if is_kept {
                 kept = Some(place);
@@ -82,10 +81,6 @@ fn is_decided(revision: &Revision, checkpoint: Option<&Revision>) -> bool {
     let follows = revision.parent.as_ref() == checkpoint.map(|kept| &kept.id);
     let same = checkpoint.is_some_and(|kept| kept.digest == revision.digest);
     same || is_persons && (chosen || follows)
-}
-
-fn is_by_gate(revision: &Revision) -> bool {
-    revision.stamp.actor.kind == ActorKind::Optimizer && revision.stamp.actor.id == GATE
 }
 
 impl Library {

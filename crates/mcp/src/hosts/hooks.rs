@@ -97,8 +97,12 @@ impl Host {
     /// text unchanged if the hook is already there.
     ///
     /// # Errors
-    /// [`HostError::Unsafe`], with a snippet to paste by hand.
+    /// [`HostError::Taken`] if something of the user has the place of the hook, and [`HostError::Unsafe`] with a
+    /// snippet to paste by hand.
     pub fn with_hook(&self, file: &Path, text: &str, program: &[String]) -> Result<String, HostError> {
+        if let Some(taken) = self.taken(file, text, program) {
+            return Err(taken);
+        }
         let made = self.hook_in(text, program);
         made.map_err(|why| HostError::Unsafe {
             file: file.display().to_string(),
@@ -131,17 +135,45 @@ impl Host {
         })
     }
 
+    /// Returns the error if the file holds a program or plugin of the user where the hook would be.
+    fn taken(&self, file: &Path, text: &str, program: &[String]) -> Option<HostError> {
+        let (why, advice) = match self.hook.as_ref()?.form {
+            HookForm::Notify if toml::has_other_notify(text, &ending(self.id)) => {
+                let command: Vec<String> =
+                    program.iter().cloned().chain(ending(self.id)).map(|word| shell_word(&word)).collect();
+                let advice = format!(
+                    "have that program also run `{} JSON`, with the last argument that {} gave it as JSON",
+                    command.join(" "),
+                    self.title
+                );
+                ("`notify` already starts another program", advice)
+            }
+            HookForm::Plugin if !text.is_empty() && !text.starts_with(PLUGIN_MARK) => {
+                let other = file.with_file_name("own-skillhub.js");
+                let paths = [file, other.as_path()].map(|path| shell_word(&path.display().to_string()));
+                let advice =
+                    format!("{} runs all files of that folder, so rename yours: mv {}", self.title, paths.join(" "));
+                ("it was not written by skillhub", advice)
+            }
+            _ => return None,
+        };
+        Some(HostError::Taken { file: file.display().to_string(), why, advice })
+    }
+
+    /// Returns whether the host reports the start of a session, so that its links can follow a trial.
+    #[must_use]
+    pub fn reports_starts(&self) -> bool {
+        self.hook.as_ref().is_some_and(|hook| hook.form != HookForm::Notify)
+    }
+
     fn hook_in(&self, text: &str, program: &[String]) -> Result<String, String> {
         let words: Vec<String> = program.iter().cloned().chain(ending(self.id)).collect();
         match self.hook.as_ref().map(|hook| hook.form) {
             Some(HookForm::Events { timeout }) => {
                 EVENTS.iter().try_fold(text.to_owned(), |text, event| on_event(event, &text, &words, timeout, self.id))
             }
-            Some(HookForm::Notify) => toml::set_notify(text, &words, &ending(self.id)),
-            Some(HookForm::Plugin) if text.is_empty() || text.starts_with(PLUGIN_MARK) => {
-                Ok(PLUGIN.replace(PLUGIN_COMMAND, &json!(words).to_string()))
-            }
-            Some(HookForm::Plugin) => Err("it was not written by skillhub".to_owned()),
+            Some(HookForm::Notify) => toml::set_notify(text, &words),
+            Some(HookForm::Plugin) => Ok(PLUGIN.replace(PLUGIN_COMMAND, &json!(words).to_string())),
             None => Err(format!("{} has no hooks", self.title)),
         }
     }
@@ -165,6 +197,8 @@ fn is_ours(group: &Value, id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use skill::failure::Fails;
+
     use super::*;
 
     fn host(id: &str) -> &'static Host {
@@ -239,6 +273,11 @@ mod tests {
             let error = with(id, text).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
+        let advice = |id: &str, text: &str| with(id, text).unwrap_err().failure().hint.unwrap().to_string();
+        let advised = advice("codex", "notify = [\"mine.sh\"]\n");
+        assert!(advised.contains("`skillhub record --hook codex JSON`") && !advised.contains("notify ="), "{advised}");
+        let advised = advice("opencode", "export const Mine = 1\n");
+        assert!(advised.ends_with("so rename yours: mv file own-skillhub.js"), "{advised}");
         assert_eq!(without("codex", "notify = [\"mine.sh\"]\n"), "notify = [\"mine.sh\"]\n");
         assert_eq!(without("opencode", "export const Mine = 1\n"), "export const Mine = 1\n");
     }

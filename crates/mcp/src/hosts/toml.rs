@@ -53,16 +53,17 @@ pub fn names(text: &str) -> Vec<String> {
 /// Key of the program that a host runs after each turn.
 const NOTIFY: &str = "notify";
 
-/// Sets the program that the host runs after each turn, unless it is another one. `ending` are the last words of ours.
+/// Returns whether the host runs a program other than ours after each turn. `ending` are the last words of ours.
+pub fn has_other_notify(text: &str, ending: &[String]) -> bool {
+    parse(text).is_ok_and(|document| document.contains_key(NOTIFY) && !is_notify(&document, ending))
+}
+
+/// Sets the program that the host runs after each turn, in place of any other.
 ///
 /// # Errors
 /// The reason, as a clause.
-pub fn set_notify(text: &str, words: &[String], ending: &[String]) -> Result<String, String> {
+pub fn set_notify(text: &str, words: &[String]) -> Result<String, String> {
     let mut document = parse(text)?;
-    if document.contains_key(NOTIFY) && !is_notify(&document, ending) {
-        let command = ending.join(" ");
-        return Err(format!("`{NOTIFY}` already starts another program, which may run `skillhub {command} JSON`"));
-    }
     put(document.as_table_mut(), NOTIFY, value(Array::from_iter(words)));
     Ok(document.to_string())
 }

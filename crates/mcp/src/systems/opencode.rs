@@ -5,7 +5,12 @@ use ops::Refusal;
 use rmcp::model::Tool;
 
 use super::System;
-use crate::{offer::listed_text, tool::Call, tools::skills::READ_SKILL};
+use crate::{
+    offer::{budget, listed_text},
+    shared::Options,
+    tool::Call,
+    tools::skills::READ_SKILL,
+};
 
 /// Agent id that gets the tool by default, and the form of its description.
 const ID: &str = "opencode";
@@ -16,17 +21,18 @@ const SKILL: &str = "skill";
 /// Adapter for OpenCode.
 pub(super) const OPENCODE: System = System {
     own_name: |name| (name == SKILL).then(|| READ_SKILL.name.to_owned()),
-    offer: |call, tools| rename(call, tools),
+    offer: rename_tool,
     ..System::PLAIN
 };
 
-fn rename(call: &Call<'_>, tools: &mut [Tool]) -> Result<(), Refusal> {
+fn rename_tool(call: &Call<'_>, options: &Options, tools: &mut Vec<Tool>) -> Result<(), Refusal> {
     let settings = call.place.settings()?;
     if settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
         let look = ListOptions::of(Form::named(ID).unwrap_or(Form::XML));
-        let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look))?;
+        let budget = budget(options);
+        let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look, budget))?;
         (tool.name, tool.description) = (SKILL.into(), Some(listed.into()));
     }
     Ok(())

@@ -24,7 +24,7 @@ pub(super) const SPRING: System = System {
         true => ARGUMENTS.iter().try_for_each(|(alias, name)| rename(arguments, alias, name)),
         false => Ok(()),
     },
-    offer: |call, tools| {
+    offer: |call, _, tools| {
         let skills: Vec<SkillName> = call.session.skills().cloned().collect();
         // Faults of other servers do not affect this list. A call of such a tool reports the fault.
         tools.extend(joined(call, Some(&skills)).unwrap_or_default().iter().map(SkillTool::tool));

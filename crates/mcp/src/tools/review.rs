@@ -24,7 +24,7 @@ pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     },
     output: || {
         let list = json!({"type": "array", "items": {"type": "object"}});
-        json!({"proposals": list, "skills": list, "decided": list, "failed": list, "left": {"type": "integer"}})
+        json!({"proposals": list, "skills": list, "alarms": list, "decided": list, "failed": list, "left": {"type": "integer"}})
     },
     effect: Effect::Changes,
     run: list,
@@ -73,6 +73,7 @@ fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     }
     inbox.proposals.retain(|entry| entry.skill().is_none_or(is_seen));
     inbox.skills.retain(|(_, skill)| is_seen(skill));
+    inbox.alarms.retain(|(_, skill), _| is_seen(skill));
     if decide {
         return deciding::decide(call, inbox);
     }

@@ -84,10 +84,8 @@ fn of_skill(place: usize, skill: &InboxSkill) -> (String, String, Value) {
     }));
     let earlier = revisions.len().saturating_sub(REASONS);
     text.extend((earlier > 0).then(|| format!("and {}", counted(earlier, "earlier revision"))));
-    let runs = |count: &evolve::Count| format!("{} of {}", count.successes, counted(count.known(), "run"));
-    if skill.since.known() + skill.before.known() > 0 {
-        text.push(format!("succeeded: {} since, {} before", runs(&skill.since), runs(&skill.before)));
-    }
+    text.extend(skill.alarm.as_ref().map(|alarm| format!("alarm: {}", alarm.why)));
+    text.extend(skill.results());
     text.extend(facts(delta.as_ref(), findings.iter()));
     let head = skill.change.head().map(|head| &head.id);
     let about = json!([place, name.as_str(), head, skill.change.digest().to_string()]);

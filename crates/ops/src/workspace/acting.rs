@@ -200,5 +200,5 @@ fn layer(file: &PolicyFile) -> Result<Layer, Refusal> {
         Refusal::new(FailureKind::Usage, "invalid_config", format!("{path}: {error}")).hint(format!("correct {path}"))
     };
     let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
-    Ok(Layer { rules: file.rules(Rule::check)?, preset, file: path })
+    Ok(Layer { rules: file.rules(Rule::check)?, preset, file: path, why: None })
 }

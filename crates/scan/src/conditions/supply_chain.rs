@@ -2,7 +2,7 @@
 
 use crate::{
     hosts::{Trust, addresses, is_inside, is_near, is_sample, is_within, trust_at, trust_of},
-    lookalike,
+    lookalike::{self, Imitation},
 };
 
 /// Returns true if the first address in a text is neither internal nor a usual source of packages.
@@ -43,11 +43,16 @@ pub(crate) fn is_foreign_registry(matched: &str) -> bool {
 }
 
 pub(crate) fn has_lookalike(matched: &str) -> bool {
+    imitation(matched).is_some()
+}
+
+/// Returns the first package or owner of an action in a command or a workflow that resembles a popular one.
+pub(crate) fn imitation(matched: &str) -> Option<Imitation<'_>> {
     let list = match matched.split_once("uses:") {
         Some((_, action)) => action.split('/').next().unwrap_or(""),
         None => matched.split(['\n', '#', '&', '|', ';']).next().unwrap_or(""),
     };
-    lookalike::names(list).any(lookalike::is_lookalike)
+    lookalike::first_imitation(lookalike::names(list))
 }
 
 /// A package with its malicious releases.

@@ -136,8 +136,7 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
     let is_case = |case: &CaseEntry| {
         (1..=LITERALS).contains(&case.words.len())
             && !case.message.is_empty()
-            && is_text(&case.message)
-            && is_text(&case.remedy)
+            && [&case.message, &case.remedy, &case.harmless_if].into_iter().all(|text| is_text(text))
     };
     let fault = if entry.id.is_empty() || entry.id.len() > ID || !entry.id.chars().all(is_part) {
         format!("an id has at most {ID} lower-case letters, digits and hyphens")
@@ -148,7 +147,7 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
         format!("it needs a message; message, remedy and harmless_if are one line of at most {TEXT} characters")
     } else if entry.cases.len() > LITERALS || !entry.cases.iter().all(is_case) {
         format!(
-            "a case needs a message and words, at most {LITERALS}; message and remedy are one line of at most {TEXT} characters"
+            "a case needs a message and words, at most {LITERALS}; each text is one line of at most {TEXT} characters"
         )
     } else if entry.literals.is_empty() || literals.clone().count() > LITERALS {
         format!("it needs literals, at most {LITERALS} including those in also")
@@ -190,7 +189,8 @@ fn role(word: &str) -> Result<Role, String> {
 }
 
 fn case(entry: &CaseEntry) -> Case {
-    Case { words: leak_all(&entry.words), message: leak(&entry.message), remedy: leak(&entry.remedy) }
+    let (message, remedy, harmless_if) = (leak(&entry.message), leak(&entry.remedy), leak(&entry.harmless_if));
+    Case { words: leak_all(&entry.words), message, remedy, harmless_if }
 }
 
 fn leak(text: &str) -> &'static str {

@@ -53,6 +53,36 @@ pub(super) enum Place {
     Hidden,
 }
 
+/// Extensions of files in which attributes and comments are read as hidden text.
+const MARKUP: &[&str] = &["html", "htm", "xhtml", "xml", "svg", "plist", "vue", "svelte"];
+
+impl Passage {
+    /// Returns the place in which people do not see this text, as words after "in". `is_disguised` is true if
+    /// invisible characters split its words.
+    pub fn unseen(&self, source: &Source<'_>, is_disguised: bool) -> &'static str {
+        let start = self.parts.first().map_or(0, |part| part.start);
+        let line = source.line(source.line_at(start)).trim_start_matches([' ', '\t', '>']);
+        let extension = source.path.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match self.place {
+            Place::Code => "a comment or a string of code, which users do not read",
+            Place::Hidden if MARKUP.contains(&extension) => {
+                "a comment, an attribute or hidden text, which the page does not show"
+            }
+            Place::Hidden if line.starts_with("\"_") => "a field that programs ignore (its name begins with “_”)",
+            Place::Hidden if line.starts_with("[//]:") || line.starts_with("[comment]:") => {
+                "a comment of Markdown, which the page does not show"
+            }
+            Place::Hidden if is_long_alt(line) => "the alternative text of a picture, which the page does not show",
+            Place::Hidden if !line.contains("<!--") && UNSEEN.iter().any(|style| line.contains(style)) => {
+                "text that its style hides"
+            }
+            Place::Hidden => "an HTML comment, which the page does not show",
+            _ if is_disguised => "words that invisible characters split",
+            _ => "text that is marked as hidden from people",
+        }
+    }
+}
+
 /// Calls `each` with the passages of a source, in source order. Stops at the first error.
 pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> Result<(), E>) -> Result<(), E> {
     let has = |mark: &[&str]| mark.iter().any(|mark| memmem::find(source.text.as_bytes(), mark.as_bytes()).is_some());

@@ -13,8 +13,11 @@ use crate::{characters::is_wide, source::Source};
 /// Maximum number of phrases that a message quotes.
 const QUOTED: usize = 5;
 
-/// Maximum number of phrases that a remedy asks to leave out.
-const LEFT_OUT: usize = 3;
+/// Maximum number of phrases that a message names as the deciding ones.
+const DECIDING: usize = 3;
+
+/// Maximum number of phrases quoted of a passage that was found by its weights.
+const NAMED: usize = 3;
 
 /// Maximum length of a passage that is quoted in whole, in bytes.
 const PASSAGE: usize = 200;
@@ -28,8 +31,8 @@ const PHRASE_CHARS: usize = 60;
 pub(super) struct Quote {
     /// The words in quotation marks, each with its meaning, for a message.
     pub words: String,
-    /// The words in quotation marks whose removal would end the finding; empty if there are too many.
-    pub without: String,
+    /// The words in quotation marks without which there would be no finding; empty if there are too many.
+    pub deciding: String,
     /// Byte offsets of the first and the last one.
     pub from: usize,
     pub last: usize,
@@ -37,12 +40,18 @@ pub(super) struct Quote {
 
 impl Quote {
     /// Quotes the phrases of a passage by which a sense is met. `at` is the place of a passage without such phrases.
-    /// `clears` returns whether taking a concept out of the passage would end the finding.
-    pub fn of(sense: &Sense, terms: &[Term], at: usize, source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> Self {
-        let without = without(sense, terms, source, clears);
-        let terms = sense.terms_of(terms);
+    /// `decides` returns whether there would be no finding without a concept. `unseen` is [`Passage::unseen`].
+    pub fn of(
+        sense: &Sense,
+        (all, at): (&[Term], usize),
+        source: &Source<'_>,
+        unseen: &str,
+        decides: impl Fn(Concept) -> bool,
+    ) -> Self {
+        let deciding = deciding(sense, all, source, decides);
+        let terms = sense.terms_of(all);
         let phrases = with_meanings(&terms, source);
-        let quoted = phrases.iter().take(QUOTED).map(|(phrase, means)| format!("“{phrase}” ({})", means.join(" and ")));
+        let quoted = phrases.iter().take(QUOTED).map(with_meaning);
         let is_hidden =
             terms.iter().fold(sense.concepts(), |left, term| left & !(1 << term.concept)) & GUARDS.hidden != 0;
         let place = match (phrases.len() < 2, sense.is_of_one_sentence()) {
@@ -50,16 +59,17 @@ impl Quote {
             (_, true) => " in one sentence",
             (_, false) => " close together",
         };
-        let hidden = if is_hidden { ", in text that people do not see" } else { "" };
-        let words = [&listed(&quoted.collect::<Vec<_>>()), place, hidden].concat();
+        let hidden = if is_hidden { format!(", in {unseen}") } else { String::new() };
+        let words = [&listed(&quoted.collect::<Vec<_>>()), place, &hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        Self { words, without, from, last }
+        Self { words, deciding, from, last }
     }
 
-    /// Quotes the heaviest words of a passage, given by the byte offsets of the first and the last word of each run,
-    /// with the range of a short passage, or of the sentence around the first run.
-    pub fn around(words: &[Word], heaviest: &[(usize, usize)], source: &Source<'_>) -> Self {
+    /// Quotes the words of a passage that was found by its weights: the terms of the concepts that weigh most, or else
+    /// the heaviest runs of words. A run is given by the byte offsets of its first and last word. The range is that of a
+    /// short passage, or of the sentence around the first run and the quoted terms.
+    pub fn around(words: &[Word], heaviest: &[(usize, usize)], terms: &[&Term], source: &Source<'_>) -> Self {
         let at = heaviest.first().map_or(0, |run| run.0);
         let sentence = words.iter().find(|word| word.at == at).map(|word| word.sentence);
         let length = words.first().zip(words.last()).map_or(0, |(first, last)| last.at.saturating_sub(first.at));
@@ -67,9 +77,21 @@ impl Quote {
         let from = words.iter().find(counts).map_or(at, |word| word.at);
         let last = words.iter().rfind(counts).map_or(at, |word| word.at);
         let is_within = |run: &&(usize, usize)| (from..=last).contains(&run.0);
-        let quoted = heaviest.iter().filter(is_within).map(|(from, last)| quoted(&phrase(source, *from, *last)));
-        Self { words: listed(&quoted.collect::<Vec<_>>()), without: String::new(), from, last }
+        let phrases = with_meanings(terms, source);
+        let mut quoted: Vec<String> = phrases.iter().take(NAMED).map(with_meaning).collect();
+        if quoted.is_empty() {
+            let runs = heaviest.iter().filter(is_within);
+            quoted.extend(runs.map(|(from, last)| quoted_phrase(&phrase(source, *from, *last))));
+        }
+        let from = terms.iter().map(|term| term.at).chain([from]).min().unwrap_or(from);
+        let last = terms.iter().map(|term| term.last).chain([last]).max().unwrap_or(last);
+        Self { words: listed(&quoted), deciding: String::new(), from, last }
     }
+}
+
+/// Formats a phrase in quotation marks with its meanings.
+fn with_meaning((phrase, means): &(String, Vec<&'static str>)) -> String {
+    format!("{} ({})", quoted_phrase(phrase), means.join(" and "))
 }
 
 /// Returns the phrases of terms with the meanings of their concepts. A phrase within another one adds only its meaning.
@@ -91,22 +113,28 @@ fn with_meanings(terms: &[&Term], source: &Source<'_>) -> Vec<(String, Vec<&'sta
     phrases
 }
 
-/// Returns the phrases of one concept whose removal would end the finding: of several, the one with the fewest phrases.
-fn without(sense: &Sense, terms: &[Term], source: &Source<'_>, clears: impl Fn(Concept) -> bool) -> String {
+/// Returns the phrases of one concept without which there would be no finding: of several, the one with the fewest
+/// phrases.
+fn deciding(sense: &Sense, terms: &[Term], source: &Source<'_>, decides: impl Fn(Concept) -> bool) -> String {
     let phrases = |concept: Concept| {
         let of_concept = terms.iter().filter(|term| term.concept == concept);
-        let mut phrases: Vec<String> = of_concept.map(|term| quoted(&phrase(source, term.at, term.last))).collect();
-        phrases.sort_unstable();
-        phrases.dedup();
-        phrases
+        let mut phrases: Vec<String> = of_concept.map(|term| phrase(source, term.at, term.last)).collect();
+        phrases.sort_unstable_by_key(|phrase| Reverse(phrase.len()));
+        let mut whole: Vec<String> = Vec::new();
+        for phrase in phrases {
+            if whole.iter().all(|known| !known.contains(&phrase)) {
+                whole.push(phrase);
+            }
+        }
+        whole.iter().map(|phrase| quoted_phrase(phrase)).collect::<Vec<_>>()
     };
-    let named = lexicon::each_of(sense.concepts()).filter(|concept| clears(*concept)).map(phrases);
-    let few = named.filter(|phrases| (1..=LEFT_OUT).contains(&phrases.len()));
+    let named = lexicon::each_of(sense.concepts()).filter(|concept| decides(*concept)).map(phrases);
+    let few = named.filter(|phrases| (1..=DECIDING).contains(&phrases.len()));
     let fewest = few.min_by_key(|phrases| (phrases.len(), Reverse(phrases.iter().map(String::len).sum::<usize>())));
     fewest.map(|phrases| listed(&phrases)).unwrap_or_default()
 }
 
-fn quoted(phrase: &str) -> String {
+fn quoted_phrase(phrase: &str) -> String {
     format!("“{phrase}”")
 }
 

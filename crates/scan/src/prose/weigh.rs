@@ -171,6 +171,17 @@ impl<'w> Weighed<'w> {
         Some(heaviest)
     }
 
+    /// Returns the concepts that add weight, negated deeds included, with that weight, the heaviest first.
+    pub fn heaviest_concepts(&self) -> Vec<(i16, Concept)> {
+        let (said, negated) = self.concepts;
+        let of = |set: Set, is_negated: bool| {
+            each_of(set).map(move |concept| (weight(Feature::Concept(concept, is_negated).key()), concept))
+        };
+        let mut all: Vec<_> = of(said, false).chain(of(negated, true)).filter(|(weight, _)| *weight > 0).collect();
+        all.sort_unstable_by_key(|(weight, concept)| (Reverse(*weight), *concept));
+        all
+    }
+
     /// Counts the distinct features.
     fn count(&self, keys: &mut Vec<u32>) -> usize {
         keys.clear();

@@ -97,7 +97,7 @@ mod tests {
         let rule = |action: &str| {
             let table = serde_json::json!({"decision": "deny", "actions": [action]});
             let rules: Vec<Rule> = vec![serde_json::from_value(table).unwrap()];
-            Policy::new(Layer { file: "f".to_owned(), preset: Some(Preset::Balanced), rules }, Vec::new())
+            Policy::new(Layer { file: "f".to_owned(), preset: Some(Preset::Balanced), rules, why: None }, Vec::new())
         };
         let added = [("SKILL.md", ONE), ("references/a.md", "a")];
         let of_actions = [

@@ -170,7 +170,7 @@ fn policy(preset: Preset, rules: serde_json::Value) -> Policy {
 fn layer(preset: Option<Preset>, rules: serde_json::Value) -> Layer {
     let rules: Vec<Rule> = serde_json::from_value(rules).unwrap();
     assert!(rules.iter().all(|rule| rule.check().is_ok()));
-    Layer { file: "config.toml".to_owned(), preset, rules }
+    Layer { file: "config.toml".to_owned(), preset, rules, why: None }
 }
 
 fn scripts() -> Case<'static> {
@@ -290,7 +290,7 @@ fn meaningless_rules_are_refused() {
 #[test]
 fn whole_skill_changes_need_explicit_rules() {
     let rule = |text: &str| -> Rule { serde_json::from_str(text).unwrap() };
-    let layer = |preset, rules| Layer { file: "policy.toml".to_owned(), preset, rules };
+    let layer = |preset, rules| Layer { file: "policy.toml".to_owned(), preset, rules, why: None };
     let policy = |text: &str| Policy::new(layer(Some(Preset::Open), vec![rule(text)]), Vec::new());
     let (empty, files) = (Bundle::default(), bundle(&[("SKILL.md", MD, false), ("scripts/a.sh", "1", false)]));
     let skill = SkillName::parse("team-a").unwrap();

@@ -135,7 +135,8 @@ pub fn failure(texts: &Texts, error: &ApiError, back: Option<&str>) -> (&'static
         section.failure {
             h1 { (title) }
             p { (visible(&error.message)) }
-            @if let Some(hint) = &error.hint { p { (visible(hint)) } }
+            // A request of a program does not help a reader.
+            @if let Some(hint) = error.hint.as_ref().filter(|hint| !hint.contains(" /api/")) { p { (visible(hint)) } }
             p { (next) }
             p {
                 @if error.status == StatusCode::UNAUTHORIZED { a.button href="/-/sign-in" rel="nofollow" { (texts.sign_in) } " " }

@@ -19,6 +19,8 @@ use crate::{
 pub enum JournalState {
     /// All records are complete and applied.
     Sound,
+    /// All records are complete and were applied before the machine was started anew.
+    Restarted,
     /// All records are complete. This number of bytes may not be applied.
     Pending(u64),
     /// Complete records, then this number of bytes of an operation that was cut off before it was reported.
@@ -84,8 +86,12 @@ impl Library {
             }
             Some((_, Some(Piece::Unreadable(bytes)))) => JournalState::Damaged(bytes.start),
             _ if journal.is_pending().map_err(self.own_io())? => {
+                let len = journal.len().map_err(self.own_io())?;
                 let applied = journal.applied_bytes().map_err(self.own_io())?.unwrap_or(0);
-                JournalState::Pending(journal.len().map_err(self.own_io())?.saturating_sub(applied))
+                match journal.bytes_applied_before().map_err(self.own_io())? == len {
+                    true => JournalState::Restarted,
+                    false => JournalState::Pending(len.saturating_sub(applied)),
+                }
             }
             _ => JournalState::Sound,
         })

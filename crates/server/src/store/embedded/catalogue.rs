@@ -74,19 +74,21 @@ impl SqliteCatalogue {
         Ok(select.exists([owner.as_str()])?)
     }
 
-    /// Updates skills to their state in the index at a commit, in one transaction.
+    /// Updates skills to their state in the index at a commit, in one transaction. It is not synced: a catalogue that is
+    /// behind the index catches up.
     ///
     /// # Errors
     /// [`StoreError`]; the catalogue is then unchanged.
     pub fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), StoreError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        for skill in skills {
-            remove(&write, &skill.name)?;
-            add(&write, skill)?;
-        }
-        set_shown(&write, revision)?;
-        Ok(write.commit()?)
+        self.database.change_unsynced(|writer| {
+            let write = writer.transaction()?;
+            for skill in skills {
+                remove(&write, &skill.name)?;
+                add(&write, skill)?;
+            }
+            set_shown(&write, revision)?;
+            Ok(write.commit()?)
+        })
     }
 
     /// Rebuilds the catalogue. `fill` is called with a function that adds one skill.

@@ -98,7 +98,7 @@ impl Database {
         let mut writer = Connection::open(path)?;
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
-        writer.pragma_update(None, "synchronous", "full")?;
+        set_synchronous(&writer, "full")?;
         // A transaction that begins with a read cannot upgrade once another process has written: SQLite refuses at
         // once.
         writer.set_transaction_behavior(TransactionBehavior::Immediate);
@@ -120,6 +120,22 @@ impl Database {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes a change without a sync of its own: it may be lost with the system's power until the next change is synced,
+    /// so it must be one that is made again from elsewhere.
+    ///
+    /// # Errors
+    /// The error of `change`, or of SQLite.
+    pub fn change_unsynced<T, E: From<rusqlite::Error>>(
+        &self,
+        change: impl FnOnce(&mut Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut writer = self.writer();
+        set_synchronous(&writer, "normal")?;
+        let changed = change(&mut writer);
+        set_synchronous(&writer, "full")?;
+        changed
+    }
+
     /// Locks a free connection for reading, or waits for one.
     pub fn reader(&self) -> MutexGuard<'_, Connection> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
@@ -133,6 +149,10 @@ impl Database {
             },
         }
     }
+}
+
+fn set_synchronous(writer: &Connection, level: &str) -> rusqlite::Result<()> {
+    writer.pragma_update(None, "synchronous", level)
 }
 
 #[cfg(test)]

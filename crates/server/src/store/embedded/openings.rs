@@ -26,21 +26,23 @@ impl SqliteAccounts {
         Ok(self.database().writer().execute(sql, values)? > 0)
     }
 
-    /// Makes the account that opened a namespace its maintainer, unless the namespace has members by now.
+    /// Makes the account that opened a namespace its maintainer, unless the namespace has members by now. It is not synced:
+    /// the intent is, and it is settled again.
     ///
     /// # Errors
     /// [`AccountError::Store`]; the opening is then still recorded.
     pub fn finish_opening(&self, namespace: &Owner) -> Result<(), AccountError> {
-        let mut writer = self.database().writer();
-        let write = writer.transaction()?;
-        write.execute(
-            "insert into members (namespace, account, role)
-             select namespace, account, ?2 from openings
-             where namespace = ?1 and not exists (select 1 from members where namespace = ?1)",
-            [namespace.as_str(), Role::Maintainer.as_str()],
-        )?;
-        write.execute("delete from openings where namespace = ?1", [namespace.as_str()])?;
-        Ok(write.commit()?)
+        self.database().change_unsynced(|writer| {
+            let write = writer.transaction()?;
+            write.execute(
+                "insert into members (namespace, account, role)
+                 select namespace, account, ?2 from openings
+                 where namespace = ?1 and not exists (select 1 from members where namespace = ?1)",
+                [namespace.as_str(), Role::Maintainer.as_str()],
+            )?;
+            write.execute("delete from openings where namespace = ?1", [namespace.as_str()])?;
+            Ok(write.commit()?)
+        })
     }
 
     /// Removes the intent for a namespace whose release was refused.

@@ -56,6 +56,7 @@ pub struct LibraryTexts {
     // How its runs went.
     pub runs_with_it: &'static str,
     pub runs_note: &'static str,
+    pub no_success: &'static str,
     pub on_trial: fn(u32) -> String,
     pub runs_head: [&'static str; 7],
     pub rate_by_revision: &'static str,
@@ -152,6 +153,9 @@ pub struct LibraryTexts {
     pub revisions: &'static str,
     /// Successes and known runs before the checkpoint, then since.
     pub runs_around: fn([u32; 4]) -> String,
+    /// Failures and runs before the checkpoint, then since, if no success was reported.
+    pub failures_around: fn([u32; 4]) -> String,
+    pub alarm: &'static str,
     pub keep: &'static str,
     pub keep_means: &'static str,
 

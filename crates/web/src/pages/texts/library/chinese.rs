@@ -45,9 +45,10 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     read_by: "读取者",
     runs_with_it: "运行结果",
     runs_note: "仅统计已上报的运行。成功率附有 95 % 置信区间，仅供参考；耗时与令牌数（读入 / 写出）为中位数。",
+    no_success: "没有上报过成功，因此没有成功率：智能体的钩子只上报失败与更正。",
     on_trial: |share| format!("有一个修订正在 {share} % 的运行中试用；其余运行使用最新的修订。"),
     runs_head: ["修订", "成功", "失败", "未知", "成功率", "耗时（毫秒）", "令牌数"],
-    rate_by_revision: "各修订的成功率，由旧到新。虚线标出人最近保留的修订。",
+    rate_by_revision: "各修订的成功率，由旧到新。虚线标出审阅检查点，即人最近保留的内容。",
     gate_decisions: "依据这些结果所作的决定",
     history: "历史",
     revision: |n| format!("修订 {n}"),
@@ -135,6 +136,10 @@ pub static CHINESE: LibraryTexts = LibraryTexts {
     runs_around: |[good, of, good_since, of_since]| {
         format!("成功：此前 {of} 次运行中 {good} 次，此后 {of_since} 次中 {good_since} 次")
     },
+    failures_around: |[bad, of, bad_since, of_since]| {
+        format!("失败或被更正：此前 {of} 次运行中 {bad} 次，此后 {of_since} 次中 {bad_since} 次。没有上报过成功。")
+    },
+    alarm: "警报：",
     keep: "保留",
     keep_means: "保留后，此修订成为您的审阅检查点；以后的审阅只显示其后的变更。",
     done_enabled: "智能体又可以看到此技能了。",

@@ -55,10 +55,11 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     runs_with_it: "Results of runs",
     runs_note: "Reported runs only. The rate has a 95 % confidence interval, which is for information only. Time and \
                 tokens (read / written) are medians.",
+    no_success: "No success was reported, so there is no rate: the hooks of agents report failures and corrections only.",
     on_trial: |share| format!("A revision is on trial with {share} % of the runs. All others get the newest one."),
     runs_head: ["Revision", "Succeeded", "Failed", "Unknown", "Success rate", "Time (ms)", "Tokens"],
-    rate_by_revision: "Success rate of each revision, oldest first. The broken line marks the revision that a person \
-                       kept last.",
+    rate_by_revision: "Success rate of each revision, oldest first. The broken line marks the review checkpoint: what a \
+                       person kept last.",
     gate_decisions: "Decisions from these results",
     history: "History",
     revision: |n| format!("Revision {n}"),
@@ -150,6 +151,12 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     runs_around: |[good, of, good_since, of_since]| {
         format!("Succeeded: {good} of {of} runs before, {good_since} of {of_since} since")
     },
+    failures_around: |[bad, of, bad_since, of_since]| {
+        format!(
+            "Failed or corrected: {bad} of {of} runs before, {bad_since} of {of_since} since. No success was reported."
+        )
+    },
+    alarm: "Alarm:",
     keep: "Keep",
     keep_means: "Keeping these changes makes this revision your review checkpoint. Later reviews show only what comes \
                  after it.",
