@@ -10,7 +10,7 @@ use library::{
 use skill::Limits;
 
 use super::{Candidate, InstallError, Local, Source};
-use crate::discovery::{self, Pick, SourceContents};
+use crate::discovery::{self, DiscoveredSkill, Pick, SourceContents};
 
 /// An open folder with its resolved path.
 pub(super) struct OpenFolder {
