@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 
-/// skillhub: publish, find, install and safely evolve Agent Skills.
+/// Publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
 #[command(name = "skillhub", bin_name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]

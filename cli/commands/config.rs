@@ -21,6 +21,7 @@ const VALUE: usize = 60;
 #[command(after_help = "Examples:
   skillhub config check                          check config.toml and the policy files
   skillhub config check serve.toml               check the settings of a server before it reads them
+  skillhub config check skillhub.lock            check a lock file, or a file of rules for the scanner
   skillhub config show                           the settings in force, with their origins
   skillhub config path                           the files, existing or not
   skillhub config show --json | jq '.settings[] | select(.origin == \"file\")'")]
@@ -38,13 +39,15 @@ pub enum ConfigCommand {
 #[command(after_help = "Examples:
   skillhub config check
   skillhub config check deploy/policy.toml
+  skillhub config check skillhub.lock
+  skillhub config check rules/company-rules.toml
   skillhub config check settings.toml --kind serve
 
 Exit code 0: no faults. Exit code 2: faults.")]
 pub struct CheckArgs {
     /// File to check [default: config.toml and the policy files in use]
     file: Option<PathBuf>,
-    /// Kind of the file; only keys and types of a server's settings are checked [default: from its name]
+    /// Kind of the file [default: from its name]; for `serve`, only keys and types are checked
     #[arg(long, requires = "file")]
     kind: Option<Kind>,
 }
@@ -56,7 +59,7 @@ pub struct CheckArgs {
   skillhub config show --json
 
 Environment variables, arguments of commands, and users and queries of addresses print as ….
-An agent does not get the tables that can name skills hidden from it.")]
+For an agent, tables that may name skills hidden from it are left out.")]
 pub struct ShowArgs {}
 
 /// Flags of `config path`.
@@ -75,6 +78,10 @@ enum Kind {
     Policy,
     /// File of `serve --config`
     Serve,
+    /// skillhub.lock of a project
+    Lock,
+    /// Rules for the scanner
+    Rules,
 }
 
 impl From<Kind> for ConfigKind {
@@ -83,6 +90,8 @@ impl From<Kind> for ConfigKind {
             Kind::Config => Self::Config,
             Kind::Policy => Self::Policy,
             Kind::Serve => Self::Serve,
+            Kind::Lock => Self::Lock,
+            Kind::Rules => Self::Rules,
         }
     }
 }

@@ -59,8 +59,8 @@ pub struct InstallArgs {
     /// Link for these agents only (ids: `skillhub list --agents`) [default: agents in use]
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     agent: Vec<String>,
-    /// Install these skills, or all skills of these plugins, of a source that has several. FOLDER, PLUGIN:SKILL and
-    /// PLUGIN: are exact
+    /// Install these skills, or all skills of these plugins, of a source that has several. A name that means several:
+    /// give the skill's folder, PLUGIN:SKILL, or PLUGIN: for a whole plugin
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     skill: Vec<String>,
     /// Install all skills of a source that has several

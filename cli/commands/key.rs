@@ -52,7 +52,7 @@ pub struct AddArgs {
     owner: String,
     /// File with the ssh-ed25519 key; of a private key, only the public half is read
     file: PathBuf,
-    /// Vouch for the new key with this key of the owner [default: the configured key]
+    /// Sign the new key with this key, which the owner already has in the registry [default: the configured key]
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
 }

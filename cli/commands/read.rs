@@ -28,7 +28,7 @@ pub struct ReadArgs {
     /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Read in this run: the run gets the same revision throughout, and the use is recorded
+    /// Id of the agent's run: all its reads return the same revision, and the use is recorded
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 }

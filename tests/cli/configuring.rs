@@ -90,6 +90,16 @@ fn other_files_are_checked_by_kind() {
     assert_eq!(faults(&check("policy.toml", "format = 1\nowner = 'acme'\n", &[]).exits(2).json()), ["2:1 owner -"]);
     check("policy.toml", "format = 1\npolicy = 'strict'\n", &[]).done();
     check("other.toml", "format = 1\npolicy = 'strict'\n", &["--kind", "policy"]).done();
+    let lock = "format = 1\n[[skill]]\nname = 'acme/a'\nkind = 'registry'\narchive = ''\ndigest = ''\n";
+    assert_eq!(faults(&check("skillhub.lock", &lock.replace("kind", "knd"), &[]).exits(2).json()), ["2:3 skill[0] -"]);
+    assert_eq!(faults(&check("skillhub.lock", &lock.replace("acme/a", "a/../b"), &[]).exits(2).json()).len(), 1);
+    let guide = include_str!("../../docs/guides/scan-rules.md");
+    let rule = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    check("my-rules.toml", rule, &[]).done();
+    let misspelt = rule.replace("evidence", "evidense");
+    assert_eq!(faults(&check("rules.toml", &misspelt, &[]).exits(2).json()).len(), 2);
+    let harmless = rule.replace("-h warehouse", "-h prod-db");
+    assert_eq!(faults(&check("rules.toml", &harmless, &[]).exits(2).json()), ["6:1  -"]);
     check("large.toml", &"# 16 characters\n".repeat(70_000), &[]).refused(1, "io");
     assert_eq!(faults(&check("flood.toml", &"[[a]]\n".repeat(150_000), &[]).exits(2).json()), ["1:1  -"]);
     sandbox.ask(&["config", "check", "none.toml"]).refused_with_hint(7, "not_found");

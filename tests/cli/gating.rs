@@ -335,6 +335,11 @@ fn host_transcripts_show_used_skills() {
     assert_eq!((&told["recorded"], &told["import"]), (&json!(1), &json!({"read": 2, "skipped": 1, "not_here": 1})));
     assert_eq!(sandbox.done(&args)["doubles"], 1);
     assert_eq!(sandbox.done(&["stats", "demo"])["revisions"][0]["unknown"], 1, "nobody said that it went well");
+    let doctor = sandbox.done(&["doctor"]).to_string();
+    assert!(
+        doctor.contains("days old, so trials do not advance"),
+        "the session's time counts, not the file's: {doctor}"
+    );
     sandbox.ask(&["record", "--import", "emacs", "projects"]).exits(2);
 }
 

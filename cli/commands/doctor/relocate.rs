@@ -41,7 +41,7 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
         for place in &places {
             let path = place.path.display();
             match &place.outcome {
-                MovedOutcome::Kept => writeln!(out, "  {path} shows {} as before", place.skill)?,
+                MovedOutcome::Kept => writeln!(out, "  {path} still links to {}", place.skill)?,
                 MovedOutcome::Pointed => writeln!(out, "  {path} now links to the new location of {}", place.skill)?,
                 MovedOutcome::Gone => writeln!(out, "  {WARN}missing{WARN:#} {path}, where {} was", place.skill)?,
                 MovedOutcome::Left(why) => writeln!(out, "  {WARN}left{WARN:#} {path}: {why}")?,

@@ -1,6 +1,6 @@
 //! Checks of settings made by people: configuration, policy, reviewers, and the proposals waiting for review.
 
-use library::{Library, ProposalFault, ProposalFaultKind, Reviewers};
+use library::{Library, Outcome, ProposalFault, ProposalFaultKind, Reviewers};
 
 use super::Findings;
 use skill::counted;
@@ -66,13 +66,15 @@ const SILENT_DAYS: i64 = 30;
 /// Checks that outcomes were recorded recently and are readable. A lack of outcomes is noted but has no consequence.
 pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("outcomes");
-    let Some(last) = library.last_recorded()? else {
+    if !library.has_outcomes()? {
         findings.ok("outcomes", &path, "none recorded yet; see `skillhub record --help`");
         return Ok(());
-    };
-    let mut unreadable = 0;
+    }
+    let (mut unreadable, mut newest) = (0, None);
     for (name, _) in library.skills()? {
-        unreadable += library.outcomes(&name)?.unreadable;
+        let read = library.outcomes(&name)?;
+        unreadable += read.unreadable;
+        newest = newest.max(read.outcomes.iter().filter_map(Outcome::time).max());
     }
     if unreadable > 0 {
         let what =
@@ -80,12 +82,13 @@ pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findi
         findings.cannot("outcomes", "damaged_outcomes", path.display(), what);
         return Ok(());
     }
-    let days = context.now.duration_since(last).as_hours() / 24;
-    let what = match days >= SILENT_DAYS {
-        true => {
-            format!("none recorded for {days} days, so trials do not advance; no skill counts as unused for that")
-        }
-        false => "readable".to_owned(),
+    let days = newest.map_or(0, |newest| context.now.duration_since(newest).as_hours() / 24);
+    let what = if days >= SILENT_DAYS {
+        format!(
+            "readable; the newest is {days} days old, so trials do not advance, but no skill is archived because of it"
+        )
+    } else {
+        "readable".to_owned()
     };
     findings.ok("outcomes", &path, what);
     Ok(())

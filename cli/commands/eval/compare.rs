@@ -42,13 +42,13 @@ pub struct CompareArgs {
     /// Pairs of runs for each case; fewer than 5 can never show `worse`
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Runs of the base for each case to find flaky assertions
+    /// Number of extra runs of the base in each case, which find assertions that pass only sometimes
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1000))]
     trial: u32,
-    /// Probability of a wrong `worse` for an equally good candidate
+    /// Accepted probability that an equally good candidate is reported as `worse`
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().alpha, value_parser = share)]
     alpha: f64,
-    /// Probability of a wrong `better` for an equally good candidate
+    /// Accepted probability that an equally good candidate is reported as `better`
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().promote_alpha, value_parser = share)]
     promote_alpha: f64,
     #[command(flatten)]

@@ -34,8 +34,7 @@ fn write_page(command: &Command, see_also: &str, folder: &Path) -> io::Result<()
     let man = Man::new(command.clone()).date(date()).source(source).manual("skillhub manual");
     let mut page = Vec::new();
     man.render_title(&mut page)?;
-    man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    page.extend(name_and_synopsis(command).into_bytes());
     man.render_description_section(&mut page)?;
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     if let Some(examples) = examples.strip_prefix("Examples:\n") {
@@ -49,16 +48,28 @@ fn write_page(command: &Command, see_also: &str, folder: &Path) -> io::Result<()
     fs::write(folder.join(man.get_filename()), page)
 }
 
+/// Formats the first sections with clap's line of usage, since the generator leaves out the values of options.
+fn name_and_synopsis(command: &Command) -> String {
+    let name = escaped(command.get_display_name().unwrap_or_else(|| command.get_name()));
+    let about = escaped(&command.get_about().map(ToString::to_string).unwrap_or_default());
+    let usage = command.clone().render_usage().to_string();
+    let usage: Vec<&str> = usage.trim_start_matches("Usage:").lines().map(str::trim).collect();
+    format!(".SH NAME\n{name} \\- {about}\n.SH SYNOPSIS\n.nf\n{}.fi\n", verbatim(&usage.join("\n")))
+}
+
 /// Returns the day of `SOURCE_DATE_EPOCH`, in seconds, so that the same sources give the same pages.
 fn date() -> String {
     let seconds = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
     jiff::Timestamp::from_second(seconds.unwrap_or_default()).unwrap_or_default().strftime("%Y-%m-%d").to_string()
 }
 
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-")
+}
+
 /// Escapes lines that are printed as they are.
 fn verbatim(text: &str) -> String {
-    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
-    escaped.lines().map(|line| format!("\\&{line}\n")).collect()
+    escaped(text).lines().map(|line| format!("\\&{line}\n")).collect()
 }
 
 /// `SKILLHUB_WRITE_MAN` names the folder in which they are kept.
@@ -75,6 +86,8 @@ fn every_visible_command_has_a_man_page() {
     }
     assert!(page("skillhub.1").contains("\\-\\-registry"));
     assert!(!page("skillhub-list.1").contains("\\-\\-registry"));
+    assert!(page("skillhub.1").contains(".SH NAME\nskillhub \\- Publish, find"));
+    assert!(page("skillhub-install.1").contains(".SH SYNOPSIS\n.nf\n\\&skillhub install [OPTIONS] [SPEC]...\n.fi\n"));
     assert!(page("skillhub-index-init.1").contains(".SH OPTIONS"));
     assert!(page("skillhub-install.1").contains(".SH EXAMPLES\n.nf\n\\&  skillhub install "));
 }

@@ -344,15 +344,12 @@ fn file_name(skill: &SkillName) -> String {
     format!("{skill}.jsonl")
 }
 
-/// Returns the time at which the last outcome of any skill was recorded.
-pub(crate) fn last_recorded(own: &Dir) -> io::Result<Option<Timestamp>> {
-    let Some(folder) = folder(own)? else { return Ok(None) };
-    let mut newest = None;
-    for entry in folder.entries()? {
-        let modified = entry?.metadata()?.modified()?.into_std();
-        newest = newest.max(Timestamp::try_from(modified).ok());
+/// Returns true if an outcome of any skill was ever recorded.
+pub(crate) fn is_any_recorded(own: &Dir) -> io::Result<bool> {
+    match folder(own)? {
+        Some(folder) => Ok(folder.entries()?.next().transpose()?.is_some()),
+        None => Ok(false),
     }
-    Ok(newest)
 }
 
 fn folder(own: &Dir) -> io::Result<Option<Dir>> {

@@ -9,10 +9,11 @@ mod schema;
 
 use std::path::{Path, PathBuf};
 
-use client::{Config, ConfigError, PolicyDocument, PolicyFile, settings_text};
+use client::{Config, ConfigError, LockFile, LockFileError, PolicyDocument, PolicyFile, settings_text};
 use compose::ToolSettings;
 use evolve::GateConfig;
 use library::refuse_toml_flood;
+use scan::{Scanner, SettingsError};
 use serde::{Serialize, de::DeserializeOwned};
 use skill_manage::Rule;
 
@@ -36,18 +37,21 @@ pub enum ConfigKind {
     Policy,
     /// File of `serve --config`, of which only keys and types are checked.
     Serve,
+    /// `skillhub.lock` of a project.
+    Lock,
+    /// Rules of the user or a company for the scanner.
+    Rules,
 }
 
 impl ConfigKind {
-    /// Guesses the kind from the name of a file. [`Self::Config`] if the name says nothing.
+    /// Guesses the kind from the names of a file and its folder. [`Self::Config`] if they match no other kind.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        match (name.contains("policy"), name.contains("serve")) {
-            (true, _) => Self::Policy,
-            (false, true) => Self::Serve,
-            (false, false) => Self::Config,
-        }
+        let by_name = [("policy", Self::Policy), ("serve", Self::Serve), ("rules", Self::Rules), (".lock", Self::Lock)];
+        let is_in_rules = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "rules");
+        let otherwise = if is_in_rules { Self::Rules } else { Self::Config };
+        by_name.into_iter().find(|(part, _)| name.contains(part)).map_or(otherwise, |(_, kind)| kind)
     }
 
     fn schema(self) -> Schema {
@@ -55,6 +59,8 @@ impl ConfigKind {
             Self::Config => include_str!("../../../docs/schemas/config.json"),
             Self::Policy => include_str!("../../../docs/schemas/policy.json"),
             Self::Serve => include_str!("../../../docs/schemas/serve.json"),
+            Self::Lock => include_str!("../../../docs/schemas/lock.json"),
+            Self::Rules => include_str!("../../../docs/schemas/rules.json"),
         })
     }
 }
@@ -130,6 +136,8 @@ impl Workspace {
                 ConfigKind::Config => self.misuses_of_config(&file.path, text, &document),
                 ConfigKind::Policy => self.misuses_of_policy(&file.path, text, &document),
                 ConfigKind::Serve => Vec::new(),
+                ConfigKind::Lock => misuses_of_lock(&file.path, text, &document),
+                ConfigKind::Rules => misuses_of_rules(&file.path, text, &document),
             };
         }
         let described = |misfit: schema::Misfit| ConfigFault {
@@ -183,6 +191,29 @@ impl Workspace {
     fn check_scanner(&self, settings: &scan::Settings, path: &Path) -> Result<(), String> {
         let settings = client::scan_settings(settings.clone(), path, &self.user_home, self.now);
         settings.and_then(|settings| client::scanner(&settings)).map(drop).map_err(described)
+    }
+}
+
+/// Returns the fault of a lock file that only the code that uses it finds.
+fn misuses_of_lock(path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
+    let message = match LockFile::parse(text, path) {
+        Ok(_) => return Vec::new(),
+        Err(LockFileError::Damaged { message, .. }) => message,
+        Err(error) => error.to_string(),
+    };
+    vec![located(document, "", &message)]
+}
+
+/// Returns the fault of a rule file that only the scanner finds.
+fn misuses_of_rules(path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
+    let file = (path.display().to_string(), text.to_owned());
+    match Scanner::new(&scan::Settings::default(), &[file]) {
+        Ok(_) => Vec::new(),
+        Err(SettingsError::Rule { line, rule, message, .. }) => {
+            vec![ConfigFault::new((line, 1), "", format!("rule {rule:?} is invalid: {message}"))]
+        }
+        Err(SettingsError::File { message, .. }) => vec![located(document, "", &message)],
+        Err(error) => vec![located(document, "", &error.to_string())],
     }
 }
 

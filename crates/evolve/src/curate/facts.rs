@@ -134,7 +134,7 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
     let (events, _) = library.events()?;
     let (pasts, suggested, undecided) = (pasts(&events), store::suggested(library)?, undecided(library)?);
     let (mut record, mut used) = uses(library)?;
-    let has_outcomes = library.last_recorded()?.is_some();
+    let has_outcomes = library.has_outcomes()?;
     let state = library.state()?;
     let mut skills = Vec::new();
     for glance in library.summaries(ChangeDetection::Signatures)? {

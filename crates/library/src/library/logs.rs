@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use skill::SkillName;
 
 use super::{Library, LibraryError};
@@ -40,14 +39,14 @@ impl Library {
         }
     }
 
-    /// Returns the time at which the last outcome of any skill was recorded.
+    /// Returns true if an outcome of any skill was ever recorded.
     ///
     /// # Errors
     /// The logs cannot be read.
-    pub fn last_recorded(&self) -> Result<Option<Timestamp>, LibraryError> {
+    pub fn has_outcomes(&self) -> Result<bool, LibraryError> {
         match open_dir(self.own_path())? {
-            Some(own) => outcomes::last_recorded(&own).map_err(self.own_io()),
-            None => Ok(None),
+            Some(own) => outcomes::is_any_recorded(&own).map_err(self.own_io()),
+            None => Ok(false),
         }
     }
 
