@@ -17,7 +17,8 @@ pub fn public_folder(context: &Context, skills: &[Builtin]) -> Option<PathBuf> {
     let dir = folder::create_at(&place).ok()?;
     for Builtin { name, files, .. } in skills {
         let is_current = || {
-            folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default()).is_ok_and(|found| found == *files)
+            folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default())
+                .is_ok_and(|found| folder::has_content(&found, files))
         };
         if !is_current() {
             let fresh = format!(".skillhub-{name}-{:x}", library::random_process_id());

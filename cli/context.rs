@@ -5,14 +5,14 @@ use std::{
     ffi::OsString,
     io::{self, IsTerminal},
     ops::Deref,
-    path::{Path, PathBuf},
+    path::{MAIN_SEPARATOR, Path, PathBuf},
     sync::Arc,
 };
 
 use agent::{Catalogue, SkillLocations};
 use client::{GIT_CA_FILE, Transport};
 use compose::{ServerSettings, ToolHost};
-use library::Scope;
+use library::{Scope, System};
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
 use skill::failure::FailureKind;
@@ -84,13 +84,13 @@ impl Context {
 
     /// A path as people read it: from the project's root, or with `~` for the home.
     pub fn shown(&self, path: &Path) -> String {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| library::real_path(path).unwrap_or_else(|_| path.to_owned());
         let root = self.project().map(real);
         if let Some(below) = root.as_ref().and_then(|root| path.strip_prefix(root).ok()) {
             return below.display().to_string();
         }
         match path.strip_prefix(&self.user_home).or_else(|_| path.strip_prefix(real(&self.user_home))) {
-            Ok(below) => format!("~/{}", below.display()),
+            Ok(below) => format!("~{MAIN_SEPARATOR}{}", below.display()),
             Err(_) => path.display().to_string(),
         }
     }
@@ -101,9 +101,10 @@ impl Context {
 /// # Errors
 /// There is no home for the user, or no current folder.
 pub fn setup(global: &Global) -> Result<Setup, Refusal> {
-    let user_home = std::env::home_dir()
-        .filter(|home| home.is_absolute())
-        .ok_or_else(|| Refusal::usage("this user has no home folder").hint("set HOME to an absolute path"))?;
+    let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
+        Refusal::usage("this user has no home folder")
+            .hint(format!("set {} to an absolute path", System::this().home_variable()))
+    })?;
     let cwd = std::env::current_dir()
         .map_err(|error| Refusal::new(FailureKind::Failed, "io", format!("cannot use the current folder: {error}")))?;
     let scope = match (global.project, global.global) {

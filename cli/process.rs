@@ -42,7 +42,7 @@ pub fn from_here(command: &str, here: &Path) -> String {
     let full = |word: &str| {
         let path = here.join(word);
         let is_ours = (word.starts_with("./") || word.starts_with("../")) && path.is_file();
-        is_ours.then(|| shell_word(&path.canonicalize().unwrap_or(path).display().to_string()))
+        is_ours.then(|| shell_word(&library::real_path(&path).unwrap_or(path).display().to_string()))
     };
     command.split(' ').map(|word| full(word).unwrap_or_else(|| word.to_owned())).collect::<Vec<_>>().join(" ")
 }

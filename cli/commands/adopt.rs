@@ -119,15 +119,15 @@ fn adopt(
 /// Returns whether a folder belongs to the user's own agents, outside of any project, where nobody else can have made
 /// its links.
 fn is_users_own(context: &Context, path: &Path) -> bool {
-    let Ok(real) = path.canonicalize() else { return false };
+    let Ok(real) = library::real_path(path) else { return false };
     let is_of_agents = context.user_agent_folders().all().iter().any(|folder| real.starts_with(&folder.path));
-    let home = context.user_home.canonicalize().unwrap_or_else(|_| context.user_home.clone());
+    let home = library::real_path(&context.user_home).unwrap_or_else(|_| context.user_home.clone());
     is_of_agents && !real.ancestors().take_while(|above| *above != home).any(|above| above.join(".git").exists())
 }
 
 /// Describes a link that was skipped, with the command that adopts it.
 fn passed_over(context: &Context, skill: &Adopted) -> String {
-    let leads_to = skill.source.canonicalize().unwrap_or_else(|_| skill.source.clone());
+    let leads_to = library::real_path(&skill.source).unwrap_or_else(|_| skill.source.clone());
     let place = shell_word(&skill.source.display().to_string());
     format!("a link to {}; manage it: skillhub adopt --link {place}", context.short(&leads_to))
 }

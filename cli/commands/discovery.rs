@@ -83,7 +83,7 @@ pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<FoundSkill>, Cli
             skills.push(FoundSkill { path, archive: true });
             continue;
         }
-        let path = path.canonicalize().map_err(io_at(&path))?;
+        let path = library::real_path(&path).map_err(io_at(&path))?;
         let found = folder::find_skills(&path, DEPTH, &folder::SKIPPED).map_err(io_at(&path))?;
         if found.is_empty() {
             skills.push(FoundSkill { path, archive: false });

@@ -41,7 +41,7 @@ pub struct UnpackArgs {
 /// Packs a folder into an archive.
 pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     let path = context.absolute(&args.dir);
-    let path = path.canonicalize().map_err(io_at(&path))?;
+    let path = library::real_path(&path).map_err(io_at(&path))?;
     let found = FoundSkill { path, archive: false };
     let bundle = found.bundle(Leftovers::Skip)?;
     let name = found.folder_name().unwrap_or_default();
@@ -76,7 +76,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
 
 /// Rejects an output file inside the folder, since the next run would pack it.
 fn refuse_inside(file: &Path, folder: &Path) -> Result<(), CliError> {
-    let target = file.parent().and_then(|parent| parent.canonicalize().ok());
+    let target = file.parent().and_then(|parent| library::real_path(parent).ok());
     if target.is_some_and(|target| target.starts_with(folder)) {
         return Err(CliError::usage(format!("{} would be inside the packed folder", file.display()))
             .hint("name a file elsewhere: -o ../my-skill.skill"));

@@ -106,7 +106,8 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
 
 /// Reads the files of each skill found at the paths.
 fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf, Bundle)>, CliError> {
-    let roots: Vec<PathBuf> = paths.iter().filter_map(|path| context.absolute(path).canonicalize().ok()).collect();
+    let roots: Vec<PathBuf> =
+        paths.iter().filter_map(|path| library::real_path(&context.absolute(path)).ok()).collect();
     let root_of =
         |found: &FoundSkill| roots.iter().find(|root| found.path.starts_with(root)).unwrap_or(&found.path).clone();
     let is_hidden = |found: &FoundSkill| {

@@ -173,7 +173,7 @@ fn folders(context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliErro
     let mut all: Vec<PathBuf> = Vec::new();
     for path in paths {
         let path = context.absolute(path);
-        let found = client::skill_folders(&path.canonicalize().map_err(io_at(&path))?).map_err(failed)?;
+        let found = client::skill_folders(&library::real_path(&path).map_err(io_at(&path))?).map_err(failed)?;
         for folder in found {
             if !all.contains(&folder) {
                 all.push(folder);
@@ -222,7 +222,7 @@ pub fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<Signing
 
 /// Resolves an installed skill by its name, or by its folder in the library.
 fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<SkillName, CliError> {
-    let folder = context.absolute(given).canonicalize().ok();
+    let folder = library::real_path(&context.absolute(given)).ok();
     let in_library = folder.as_deref().filter(|folder| folder.parent() == Some(library.path()));
     let name = in_library.and_then(Path::file_name).unwrap_or(given.as_os_str());
     let hint = "name an installed skill, such as pdf-forms, or its folder in the library";

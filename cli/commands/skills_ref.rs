@@ -93,7 +93,7 @@ pub fn read_properties(context: &Context, args: &ReadPropertiesArgs) -> Result<E
 fn properties(context: &Context, path: &Path) -> Result<Properties, CliError> {
     let given = context.absolute(path);
     let usage = || CliError::usage(format!("{} does not exist", path.display())).hint("name a skill folder");
-    let folder = given.canonicalize().map_err(|_| usage())?;
+    let folder = library::real_path(&given).map_err(|_| usage())?;
     let is_skill_md = folder.is_file() && folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
     let folder = if is_skill_md { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
     let limits = Limits::default();

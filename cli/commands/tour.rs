@@ -3,6 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use clap::Args;
+use library::System;
 use process::{BoundedCommand, ProcessOutput};
 use serde_json::json;
 
@@ -166,7 +167,7 @@ fn run_step(place: &Path, project: &Path, step: &Step) -> Result<ProcessOutput, 
         .args(["--color", "always"])
         .args(step.command)
         .current_dir(project)
-        .env("HOME", place.join("home"))
+        .env(System::this().home_variable(), place.join("home"))
         .env("SKILLHUB_HOME", place.join("home/.skillhub"))
         .env_remove("SKILLHUB_LIBRARY")
         .env_remove("SKILLHUB_REGISTRY")

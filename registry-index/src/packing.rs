@@ -10,7 +10,10 @@ use std::{
     path::Path,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 use git2::{ObjectType, Odb, Oid, PackBuilder, Repository};
 
 use crate::{
@@ -19,6 +22,8 @@ use crate::{
 };
 
 const PACKS: &str = "objects/pack";
+/// Mode of a pack. On Windows, a read-only file could neither be synced nor removed.
+const MODE: u32 = if cfg!(windows) { 0o644 } else { 0o444 };
 /// File whose lock has the process that packs.
 const LOCK: &str = "pack.lock";
 /// Packs at which a change packs before it returns. A server, which packs in the background, has fewer.
@@ -250,7 +255,7 @@ impl<'a> GitDir<'a> {
         let _of_a_process_that_was_killed = self.dir.remove_dir_all(UNFINISHED);
         self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
         let unfinished = self.path.join(UNFINISHED);
-        match pack.write(&unfinished.join("pack"), 0o444) {
+        match pack.write(&unfinished.join("pack"), MODE) {
             Err(_) if !go_on() => return Ok(None),
             written => written?,
         }
@@ -268,10 +273,15 @@ impl<'a> GitDir<'a> {
         let (written, packs) = (self.dir.open_dir(UNFINISHED)?.open_dir("pack")?, self.dir.open_dir(PACKS)?);
         for part in ["pack", "idx"] {
             let file = format!("{name}.{part}");
-            written.open(&file)?.sync_all()?;
+            // Windows syncs only files that are open for writing, and no folders.
+            written.open_with(&file, OpenOptions::new().read(true).write(cfg!(windows)))?.sync_all()?;
             written.rename(&file, &packs, &file)?;
-            packs.open(".")?.sync_all()?;
+            if cfg!(not(windows)) {
+                packs.open(".")?.sync_all()?;
+            }
         }
+        // Windows removes no folder that is open.
+        drop(written);
         self.dir.remove_dir_all(UNFINISHED)
     }
 

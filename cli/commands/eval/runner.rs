@@ -187,7 +187,7 @@ impl RunFolders {
     fn make(name: &str, case: &Case, skill: Option<&Bundle>, judging: &Bundle) -> Result<Self, CliError> {
         let root = tempfile::Builder::new().prefix("skillhub-eval-").tempdir()?;
         interrupt::note_temporary(root.path());
-        let top = root.path().canonicalize()?;
+        let top = library::real_path(root.path())?;
         let dir = folder::open_at(&top)?;
         if let Some(bundle) = skill {
             folder::write(&dir, name, &without_evals(bundle))?;

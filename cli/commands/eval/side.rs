@@ -93,7 +93,7 @@ impl Side {
 
     fn of_folder(context: &Context, written: &str) -> Result<Self, CliError> {
         let path = context.absolute(&PathBuf::from(written));
-        let path = path.canonicalize().map_err(io_at(&path))?;
+        let path = library::real_path(&path).map_err(io_at(&path))?;
         let found = FoundSkill { archive: path.is_file(), path };
         let bundle = found.bundle(Leftovers::Skip)?;
         let named = found.folder_name().unwrap_or_else(|| "skill".to_owned());

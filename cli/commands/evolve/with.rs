@@ -82,7 +82,7 @@ impl OptimiserArgs {
         let place = tempfile::Builder::new().prefix("skillhub-optimiser-").tempdir()?;
         interrupt::note_temporary(place.path());
         let limits = self.limits();
-        let folder = place.path().canonicalize()?;
+        let folder = library::real_path(place.path())?;
         let done = process::run(&BoundedCommand {
             command: &process::from_here(&self.with, &context.cwd),
             folder: &folder,

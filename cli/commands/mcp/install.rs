@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use library::real_path;
 use mcp::hosts::{Host, HostError, ServerEntry};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -140,11 +141,12 @@ fn folder_in_environment(name: &str) -> Option<PathBuf> {
 
 /// Returns `skillhub` if the search path leads to this program, else the program's path.
 fn program_on_path() -> String {
-    let Some(own) = std::env::current_exe().and_then(|path| path.canonicalize()).ok() else {
+    let Some(own) = std::env::current_exe().and_then(|path| real_path(&path)).ok() else {
         return "skillhub".to_owned();
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&path).filter_map(|folder| folder.join("skillhub").canonicalize().ok());
+    let file = format!("skillhub{}", std::env::consts::EXE_SUFFIX);
+    let mut found = std::env::split_paths(&path).filter_map(|folder| real_path(&folder.join(&file)).ok());
     if found.next().is_some_and(|found| found == own) { "skillhub".to_owned() } else { own.display().to_string() }
 }
 
@@ -320,8 +322,8 @@ fn library_flags(context: &Context, global: &Global) -> Vec<String> {
 /// A link leads out of the project, or cannot be resolved.
 pub fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> {
     let there = file.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(file);
-    let real = there.canonicalize().map_err(io_at(there))?;
-    let root = project.and_then(|root| root.canonicalize().ok());
+    let real = real_path(there).map_err(io_at(there))?;
+    let root = project.and_then(|root| real_path(root).ok());
     if root.is_some_and(|root| !real.starts_with(root)) {
         let message = format!("{} is a link that leads out of the project, to {}", there.display(), real.display());
         return Err(CliError::new("policy_denied", Exit::Refused, message).hint("remove the link"));

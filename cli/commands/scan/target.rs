@@ -90,7 +90,7 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
         // A link is resolved by its own location, since the link itself is part of a skill.
         let metadata = fs::symlink_metadata(&given).map_err(io_at(&given))?;
         let path = match (given.parent(), given.file_name()) {
-            (Some(parent), Some(name)) => parent.canonicalize().map_err(io_at(parent))?.join(name),
+            (Some(parent), Some(name)) => library::real_path(parent).map_err(io_at(parent))?.join(name),
             _ => given,
         };
         let has_skill_md = |folder: &&Path| folder.join(SkillPath::SKILL_MD).symlink_metadata().is_ok();
@@ -127,7 +127,7 @@ pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> 
     let is_in =
         |library: &Path, target: &Target| target.folder().is_some_and(|folder| folder.parent() == Some(library));
     let places = [context.library_path().to_owned(), context.user_home.join(ops::SKILLS_FOLDER)];
-    let places = places.map(|place| place.canonicalize().unwrap_or(place));
+    let places = places.map(|place| library::real_path(&place).unwrap_or(place));
     let libraries = match targets.iter().any(|target| places.iter().any(|place| is_in(place, target))) {
         true => context.visible_libraries().unwrap_or_else(|error| {
             context.out.note(&format!("waivers are ignored, because the library cannot be read: {}", error.message));

@@ -74,7 +74,7 @@ fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>,
     let is_ours = |path: &Path| {
         let name = path.file_name().and_then(|name| SkillName::parse(&name.to_string_lossy()).ok());
         let is_placed = name.is_some_and(|name| state.of(&name).placed.iter().any(|placed| placed == path));
-        is_placed || path.canonicalize().is_ok_and(|real| real.starts_with(library.path()))
+        is_placed || library::real_path(path).is_ok_and(|real| real.starts_with(library.path()))
     };
     let heads = library.heads()?;
     let mut paths = Vec::new();

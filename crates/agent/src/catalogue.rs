@@ -335,7 +335,8 @@ fn is_equal_copy(catalogue: &Catalogue, known: &ListedSkill, hidden: &ListedSkil
     }
     let found = hidden.path.as_deref().map(read_folder);
     let served = || catalogue.files(known);
-    found.is_some_and(|found| found.is_ok_and(|found| served().is_ok_and(|served| found.same_but_line_ends(&served))))
+    found
+        .is_some_and(|found| found.is_ok_and(|found| served().is_ok_and(|served| folder::has_content(&found, &served))))
 }
 
 pub(crate) fn read_folder(path: &Path) -> Result<Bundle, FolderError> {

@@ -13,7 +13,10 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Scope, folder::FolderError};
+use library::{
+    Scope,
+    folder::{self, FolderError},
+};
 use skill::SkillName;
 
 use self::folders::Folders;
@@ -183,7 +186,7 @@ impl<'a> Views<'a> {
             Err(FolderError::Missing(_)) => return Reads::Nothing,
             Err(_) => return Reads::Other,
         };
-        if !listed.missing && self.catalogue.files(listed).is_ok_and(|served| found.same_but_line_ends(&served)) {
+        if !listed.missing && self.catalogue.files(listed).is_ok_and(|served| folder::has_content(&found, &served)) {
             return Reads::Served;
         }
         let digest = found.digest();

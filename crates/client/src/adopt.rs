@@ -418,7 +418,7 @@ fn look_at(
         // The policy decides first, so that a skill hidden from an agent gets the same answer as an unused name.
         permit_adopting(&name, &bundle, Verdict::Allow, permit)?;
         result.revision = Some(head.id.clone());
-        let is_known = in_library || library.former_contents(&name).any(|former| former.same_but_line_ends(&bundle));
+        let is_known = in_library || library.former_contents(&name).any(|former| folder::has_content(&bundle, &former));
         return if is_known { Ok(None) } else { Err(AdoptError::Exists(name)) };
     }
     if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {

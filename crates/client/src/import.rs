@@ -165,11 +165,11 @@ impl Installer<'_> {
             None
         });
         let (release, is_known) = match theirs {
-            Some(theirs) if theirs.bundle.same_but_line_ends(&files) => (theirs, true),
+            Some(theirs) if folder::has_content(&files, &theirs.bundle) => (theirs, true),
             Some(theirs) if entry.recorded.is_of(&theirs.bundle) && !entry.recorded.is_of(&files) => (theirs, true),
             theirs => self.of_folder_alone(entry, &name, &files, theirs, request)?,
         };
-        row.is_changed = !is_known || !release.bundle.same_but_line_ends(&files);
+        row.is_changed = !is_known || !folder::has_content(&files, &release.bundle);
         if !is_known {
             notes.push(
                 "it was changed after it was installed, or its original release is unknown, so an update asks you \

@@ -125,7 +125,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> LinkState {
     }
     let read = || library::folder::read(&dir, skill.as_str(), library::folder::Leftovers::Skip, library.limits()).ok();
     match read() {
-        Some(files) if library.former_contents(skill).any(|former| files.same_but_line_ends(&former)) => {
+        Some(files) if library.former_contents(skill).any(|former| library::folder::has_content(&files, &former)) => {
             LinkState::Ours
         }
         _ => LinkState::Other,

@@ -16,8 +16,10 @@ use crate::{
     checkout::{self, TemporaryOwner},
     disk::{ensure_dir, open_dir, sync_folder},
     folder::{self, Leftovers},
+    folder_link::FolderLink,
     originals,
     path_access_error::PathAccessError,
+    system::System,
 };
 
 /// Folders of version control systems that contain a history.
@@ -97,12 +99,11 @@ impl AgentDir {
         crate::resolve(&self.path).is_ok_and(|real| real == library)
     }
 
-    /// Creates a link to a skill's folder. The link is relative if the two paths share more than the root.
+    /// Creates a link to a skill's folder.
     ///
     /// # Errors
     /// Returns [`AgentLinkError::Occupied`] if the name is taken by something else.
     pub fn place_link(&self, skill: &SkillName, library: &Path) -> Result<AgentLink, AgentLinkError> {
-        let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
         match self.dir.symlink_metadata(skill.as_str()) {
             Ok(found) if found.is_symlink() && self.shows(skill, library) => Ok(AgentLink::Already(path)),
@@ -110,7 +111,7 @@ impl AgentDir {
             _ if self.is_library(library) => Ok(AgentLink::Already(path)),
             Ok(_) => Err(AgentLinkError::Occupied(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_link(&self.dir, &target, skill.as_str()).map_err(self.io(skill))?;
+                self.link(skill.as_str()).create(&library.join(skill.as_str())).map_err(self.io(skill))?;
                 Ok(AgentLink::New(path))
             }
             Err(error) => Err(self.io(skill)(error)),
@@ -127,7 +128,7 @@ impl AgentDir {
     #[must_use]
     pub fn shows(&self, skill: &SkillName, library: &Path) -> bool {
         let folder = library.join(skill.as_str());
-        self.points_to(skill.as_str(), &relative(&self.path, &folder))
+        self.link(skill.as_str()).leads_to(&folder)
             || self
                 .dir
                 .read_link_contents(skill.as_str())
@@ -138,7 +139,7 @@ impl AgentDir {
     /// trials of a library; the files may be gone.
     pub(crate) fn trial_of(&self, skill: &SkillName, trials: &Path) -> Option<String> {
         let target = self.dir.read_link_contents(skill.as_str()).ok()?;
-        let below = target.strip_prefix(relative(&self.path, trials)).ok()?;
+        let below = target.strip_prefix(System::this().link_text(&self.path, trials)).ok()?;
         match below.components().collect::<Vec<_>>().as_slice() {
             [Component::Normal(id), Component::Normal(name)] if *name == skill.as_str() => {
                 Some(id.to_str()?.to_owned())
@@ -150,33 +151,38 @@ impl AgentDir {
     /// Replaces the link to the folder `from` by one to `to`, in one step. Anything else with the skill's name stays.
     /// Returns whether it was replaced. The caller holds the lock of the library to which both belong.
     pub(crate) fn retarget_link(&self, skill: &SkillName, from: &Path, to: &Path) -> Result<bool, AgentLinkError> {
-        let (from, name) = (relative(&self.path, from), skill.as_str());
-        if !self.points_to(name, &from) {
+        let name = skill.as_str();
+        if !self.link(name).leads_to(from) {
             return Ok(false);
         }
         // The name is the same each time, so that the next attempt removes what a killed process left.
         let temporary = format!("{}link-{name}", checkout::TEMPORARY);
-        self.exchange_link(name, &from, &relative(&self.path, to), &temporary).map_err(self.io(skill))
+        self.exchange_link(name, from, to, &temporary).map_err(self.io(skill))
     }
 
     /// Puts a link to `to` in the place of the link to `from`. An entry that took that place meanwhile is put back.
     fn exchange_link(&self, name: &str, from: &Path, to: &Path, temporary: &str) -> io::Result<bool> {
-        if self.dir.symlink_metadata(temporary).is_ok_and(|left| left.is_symlink()) {
-            unlink(&self.dir, temporary)?;
+        let new = self.link(temporary);
+        if new.exists() {
+            new.remove()?;
         }
-        make_link(&self.dir, to, temporary)?;
+        new.create(to)?;
         let exchanged = checkout::exchange_in_one_step(&self.dir, temporary, name);
         let is_ours = match exchanged {
-            Ok(()) => self.points_to(temporary, from),
+            Ok(()) => new.leads_to(from),
             Err(error) if checkout::is_no_exchange(&error) => {
+                if cfg!(windows) {
+                    // Here, a link to a folder is not renamed over another one.
+                    self.link(name).remove()?;
+                }
                 return self.dir.rename(temporary, &self.dir, name).map(|()| true);
             }
-            Err(error) => return unlink(&self.dir, temporary).and(Err(error)),
+            Err(error) => return new.remove().and(Err(error)),
         };
         if !is_ours {
             checkout::exchange_in_one_step(&self.dir, temporary, name)?;
         }
-        unlink(&self.dir, temporary).map(|()| is_ours)
+        new.remove().map(|()| is_ours)
     }
 
     /// Moves the entry with the skill's name to `kept` below a library's folder in the home.
@@ -196,7 +202,7 @@ impl AgentDir {
     pub fn place_copy(&self, skill: &SkillName, files: &Cleared) -> Result<AgentLink, AgentLinkError> {
         let path = self.path.join(skill.as_str());
         match folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default()) {
-            Ok(found) if found.same_but_line_ends(files.bundle()) => Ok(AgentLink::Already(path)),
+            Ok(found) if folder::has_content(&found, files.bundle()) => Ok(AgentLink::Already(path)),
             Err(folder::FolderError::Missing(_)) => {
                 folder::write(&self.dir, skill.as_str(), files.bundle()).map_err(self.io(skill))?;
                 Ok(AgentLink::New(path))
@@ -210,12 +216,12 @@ impl AgentDir {
     /// # Errors
     /// The link cannot be removed.
     pub fn remove_link(&self, skill: &SkillName, library: &Path) -> Result<bool, AgentLinkError> {
-        let target = relative(&self.path, &library.join(skill.as_str()));
-        if !self.points_to(skill.as_str(), &target) {
+        let link = self.link(skill.as_str());
+        if !link.leads_to(&library.join(skill.as_str())) {
             return Ok(false);
         }
         // Sync, because the state drops the link next. A link restored by a power loss could then not be removed.
-        unlink(&self.dir, skill.as_str()).and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
+        link.remove().and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
         Ok(true)
     }
 
@@ -224,13 +230,13 @@ impl AgentDir {
     /// # Errors
     /// The link cannot be removed.
     pub fn remove_dangling_link(&self, skill: &SkillName) -> Result<bool, AgentLinkError> {
-        let is_link = self.dir.symlink_metadata(skill.as_str()).is_ok_and(|metadata| metadata.is_symlink());
+        let link = self.link(skill.as_str());
         let opened = Dir::open_ambient_dir(self.path.join(skill.as_str()), ambient_authority());
         let leads_nowhere = opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        if !is_link || !leads_nowhere {
+        if !link.exists() || !leads_nowhere {
             return Ok(false);
         }
-        unlink(&self.dir, skill.as_str()).map_err(self.io(skill))?;
+        link.remove().map_err(self.io(skill))?;
         Ok(true)
     }
 
@@ -281,7 +287,7 @@ impl AgentDir {
     /// Returns whether a folder has exactly these files and no repository of its own.
     fn holds_only(&self, name: &str, files: &skill::Bundle) -> bool {
         let found = folder::read(&self.dir, name, Leftovers::Skip, &skill::Limits::default());
-        found.is_ok_and(|found| found.same_but_line_ends(files)) && !self.holds_repository(name)
+        found.is_ok_and(|found| folder::has_content(&found, files)) && !self.holds_repository(name)
     }
 
     /// Returns whether a copy contains a version control history, which may exist nowhere else.
@@ -292,41 +298,14 @@ impl AgentDir {
         leftovers.map_or(true, |left| left.iter().any(is_repository))
     }
 
-    fn points_to(&self, name: &str, target: &Path) -> bool {
-        self.dir.read_link_contents(name).is_ok_and(|found| found == target)
+    fn link<'a>(&'a self, name: &'a str) -> FolderLink<'a> {
+        FolderLink::new(&self.dir, &self.path, name)
     }
 
     fn io(&self, skill: &SkillName) -> impl FnOnce(io::Error) -> AgentLinkError {
         let path = self.path.join(skill.as_str());
         move |source| AgentLinkError::Io { path, source }
     }
-}
-
-/// Returns the relative path from a folder to a path, both absolute and without `..`. If they only share the root,
-/// the result is absolute.
-fn relative(from: &Path, to: &Path) -> PathBuf {
-    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
-    if shared < 2 {
-        return to.to_owned();
-    }
-    let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    up.chain(to.components().skip(shared)).collect()
-}
-
-/// Removes a link to a folder.
-fn unlink(dir: &Dir, name: &str) -> io::Result<()> {
-    // Windows removes such a link as the folder that it stands for.
-    if cfg!(windows) { dir.remove_dir(name) } else { dir.remove_file(name) }
-}
-
-#[cfg(unix)]
-fn make_link(dir: &Dir, target: &Path, name: &str) -> io::Result<()> {
-    dir.symlink_contents(target, name)
-}
-
-#[cfg(windows)]
-fn make_link(dir: &Dir, target: &Path, name: &str) -> io::Result<()> {
-    dir.symlink_dir(target, name)
 }
 
 #[cfg(test)]
@@ -356,7 +335,7 @@ mod tests {
         let (library, trials) = (temp.path().join(".agents/skills"), temp.path().join(".skillhub/trials"));
         let agent = AgentDir::create(&temp.path().join(".claude/skills")).unwrap();
         let pdf = SkillName::parse("pdf").unwrap();
-        let (head, candidate) = (library.join("pdf"), trials.join("t1/pdf"));
+        let (head, candidate, mine) = (library.join("pdf"), trials.join("t1/pdf"), temp.path().join("mine"));
         let retarget = |from: &Path, to: &Path| agent.retarget_link(&pdf, from, to).unwrap();
         assert!(!retarget(&head, &candidate), "nothing is there");
         agent.place_link(&pdf, &library).unwrap();
@@ -369,10 +348,10 @@ mod tests {
         assert_eq!(agent.dir.entries().unwrap().count(), 1);
         agent.dir.remove_file("pdf").unwrap();
         agent.dir.symlink_contents("../../mine", "pdf").unwrap();
-        assert!(!retarget(&head, &candidate) && agent.points_to("pdf", Path::new("../../mine")));
+        assert!(!retarget(&head, &candidate) && agent.link("pdf").leads_to(&mine));
         // An entry that takes the place between check and exchange.
         assert!(!agent.exchange_link("pdf", &head, &candidate, ".skillhub-link-pdf").unwrap());
-        assert!(agent.points_to("pdf", Path::new("../../mine")));
+        assert!(agent.link("pdf").leads_to(&mine));
         assert_eq!(agent.dir.entries().unwrap().count(), 1);
     }
 
@@ -383,7 +362,7 @@ mod tests {
         let (library, folder) = (root.join("library"), root.join("skills"));
         let dir = AgentDir::create(&library).unwrap();
         let parent = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
-        make_link(&parent, Path::new("library"), "skills").unwrap();
+        FolderLink::new(&parent, &root, "skills").create(&library).unwrap();
         let agent = AgentDir { path: folder, dir: dir.dir.try_clone().unwrap() };
         let pdf = SkillName::parse("pdf").unwrap();
         assert!(matches!(agent.place_link(&pdf, &library).unwrap(), AgentLink::Already(_)));

@@ -9,7 +9,6 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
 use cap_std::{
@@ -17,7 +16,7 @@ use cap_std::{
     fs::{Dir, DirBuilder, OpenOptions},
 };
 
-use crate::{ownership::refuse_foreign, path_access_error::PathAccessError, resolved};
+use crate::{ownership::refuse_foreign, path_access_error::PathAccessError, resolved, system::System};
 
 /// Initial buffer for reading a file, in bytes. Most files of skillhub are smaller.
 const SMALL: usize = 4 << 10;
@@ -181,6 +180,8 @@ pub(crate) type Written = [i64; 4];
 /// numbers, or if the file is so new that the next one could get the same number and time.
 #[cfg(unix)]
 pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
+    use std::time::Duration;
+
     use cap_std::fs::MetadataExt;
     /// Age at which a fingerprint is reliable. Both exceed the timestamp granularity: of file systems with whole
     /// seconds, and of the others.
@@ -250,7 +251,40 @@ pub(crate) fn sync_folders_above(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Syncs a folder, so that the names in it are durable.
+/// Syncs a folder, so that the names in it are durable. Does nothing where the system cannot.
 pub(crate) fn sync_folder(dir: &Dir) -> io::Result<()> {
-    dir.open(".")?.sync_all()
+    if System::this().syncs_folders() { dir.open(".")?.sync_all() } else { Ok(()) }
+}
+
+/// Syncs a file. Windows can only sync a file that is open for writing, so it must not be read-only there.
+pub(crate) fn sync_file(dir: &Dir, path: &str) -> io::Result<()> {
+    dir.open_with(path, OpenOptions::new().read(true).write(cfg!(windows)))?.sync_all()
+}
+
+/// Opens a log for reading and for writing at its end, which [`append`] does. Creates it if it is missing.
+pub(crate) fn open_log(dir: &Dir, name: &str) -> io::Result<std::fs::File> {
+    let mut options = OpenOptions::new();
+    // On Windows, a file that is open for appending cannot be cut.
+    options.read(true).create(true).append(!cfg!(windows)).write(cfg!(windows));
+    Ok(dir.open_with(name, &options)?.into_std())
+}
+
+/// Appends to a log that [`open_log`] opened. The caller holds a lock that keeps other writers out.
+pub(crate) fn append(mut log: &std::fs::File, bytes: &[u8]) -> io::Result<()> {
+    if cfg!(windows) {
+        io::Seek::seek(&mut log, io::SeekFrom::End(0))?;
+    }
+    io::Write::write_all(&mut log, bytes)
+}
+
+/// Reads a log whose writers lock it. Returns `None` if it does not exist.
+pub(crate) fn read_log(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let file = match dir.open(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?.into_std(),
+    };
+    if System::this().locks_keep_readers_out() {
+        file.lock_shared()?;
+    }
+    read_all(&file).map(Some)
 }

@@ -5,17 +5,17 @@ mod rotation;
 use std::{
     collections::BTreeSet,
     fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skill::objects_and_commas;
 
 use crate::{
-    disk::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
+    disk::{self, Durability, open_log, random_process_id, read_log, sync_file, sync_folder, write_atomically},
     proposal_id::ProposalId,
     revision::{Revision, RevisionId, Stamp, StateBefore},
     state::SkillState,
@@ -196,9 +196,7 @@ pub fn operation_id(stamp: &Stamp) -> String {
 /// unreported write of a killed process and is dropped.
 pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
     let _in_place = InPlace::to_write(dir)?;
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    let mut file = dir.open_with(FILE, &options)?.into_std();
+    let mut file = open_log(dir, FILE)?;
     file.lock()?;
     let mut lines = drop_cut_line(&mut file)?;
     for event in events {
@@ -206,7 +204,7 @@ pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
         lines.push(b'\n');
     }
     let before = file.metadata()?.len();
-    let written = file.write_all(&lines);
+    let written = disk::append(&file, &lines);
     if written.is_err() {
         let _best_effort = file.set_len(before);
     }
@@ -248,8 +246,8 @@ pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
 
 /// Syncs the log and its directory entry, which may be new.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
-    match dir.open(FILE) {
-        Ok(file) => file.sync_all().and_then(|()| sync_folder(dir)),
+    match sync_file(dir, FILE) {
+        Ok(()) => sync_folder(dir),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
@@ -261,7 +259,7 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     let _in_place = InPlace::to_read(dir);
     let mut events = Vec::new();
     let mut unreadable = 0;
-    let in_use = read_optional(dir, FILE)?.unwrap_or_default();
+    let in_use = read_log(dir, FILE)?.unwrap_or_default();
     for part in rotation::read(dir)?.into_iter().chain([Ok(in_use)]) {
         let Ok(bytes) = part else {
             unreadable += 1;
@@ -279,7 +277,7 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
 pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Option<(String, RevisionId)>> {
     let only = skills.first().filter(|_| skills.len() == 1);
     let _in_place = InPlace::to_read(dir);
-    let in_use = read_optional(dir, FILE)?.unwrap_or_default();
+    let in_use = read_log(dir, FILE)?.unwrap_or_default();
     let newest = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         let lines = text.lines().rev().filter(|line| only.is_none_or(|name| line.contains(name)));
@@ -296,7 +294,7 @@ pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Opt
 
 /// Removes unreadable lines from the log and returns their number. The caller holds the lock of [`alone`].
 pub(crate) fn drop_bad_lines(dir: &Dir) -> io::Result<usize> {
-    let bytes = read_optional(dir, FILE)?.unwrap_or_default();
+    let bytes = read_log(dir, FILE)?.unwrap_or_default();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| event_of(line).is_some());
     write_atomically(dir, FILE, &good.concat(), Durability::Durable)?;

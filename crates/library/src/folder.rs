@@ -4,6 +4,7 @@
 //! and reads little more than `SKILL.md`. Links and special files are refused, never followed.
 
 mod listing;
+mod modes;
 mod search;
 mod signature;
 
@@ -20,6 +21,7 @@ use cap_std::{
 use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath, validate::named_texts};
 use thiserror::Error;
 
+pub use modes::{has_content, with_recorded_modes};
 pub use search::{SKIPPED, find_skills};
 pub(crate) use signature::{Content, Signature, content};
 
@@ -349,7 +351,7 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
         if kind.is_dir() {
             sync(&listing::open_child(dir, name)?)?;
         } else if kind.is_file() {
-            listing::open_file(dir, name)?.sync_all()?;
+            listing::sync_file(dir, name)?;
         }
     }
     sync_folder(dir)

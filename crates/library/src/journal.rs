@@ -15,11 +15,11 @@ mod frames;
 mod mark;
 
 use std::{
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
     ops::Range,
 };
 
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 pub use self::mark::{JournalMark, is_pending, mark};
@@ -29,7 +29,7 @@ use self::{
 };
 use crate::{
     boot::boot_id,
-    disk::{Durability, overwrite, sync_folder, write_atomically},
+    disk::{self, Durability, open_log, overwrite, sync_folder, write_atomically},
     events::Event,
     links::{LinkAction, LinkStep, LockLines},
     proposals::store::ProposalFile,
@@ -140,7 +140,7 @@ pub enum Piece {
 #[derive(Debug)]
 pub struct Journal {
     dir: Dir,
-    file: File,
+    file: std::fs::File,
     /// Size limit of a record, in bytes.
     most: u64,
 }
@@ -151,10 +151,7 @@ impl Journal {
     /// # Errors
     /// Returns the I/O error.
     pub fn open(dir: &Dir) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let file = dir.open_with(FILE, &options)?;
-        Ok(Self { dir: dir.try_clone()?, file, most: RECORD_BYTES })
+        Ok(Self { dir: dir.try_clone()?, file: open_log(dir, FILE)?, most: RECORD_BYTES })
     }
 
     /// Returns the journal's size in bytes.
@@ -204,7 +201,7 @@ impl Journal {
         if before == 0 {
             sync_folder(&self.dir)?;
         }
-        let written = self.file.write_all(&framed).and_then(|()| self.file.sync_data());
+        let written = disk::append(&self.file, &framed).and_then(|()| self.file.sync_data());
         written.map_err(|error| match self.file.set_len(before).and_then(|()| self.file.sync_data()) {
             Ok(()) => error,
             Err(_) => {

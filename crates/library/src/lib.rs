@@ -191,6 +191,7 @@ mod edit_policy;
 mod events;
 mod failures;
 pub mod folder;
+mod folder_link;
 mod home;
 pub mod interrupt;
 mod journal;
@@ -239,7 +240,7 @@ pub use library::{
     TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
-pub use location::{Scope, resolve};
+pub use location::{Scope, real_path, resolve};
 pub use lock::{LibraryLock, LockError};
 pub use origin::{CommitId, Origin, OriginError, OriginFields, RegistryRelease, SourceDigest, SourceSkill};
 pub use outcomes::{

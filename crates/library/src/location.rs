@@ -33,17 +33,26 @@ impl Scope {
     }
 }
 
+/// Resolves the path of something that exists to an absolute one without links, in the form that people and other
+/// programs take ([`System::plain_path`]).
+///
+/// # Errors
+/// Returns the I/O error.
+#[expect(clippy::disallowed_methods, reason = "the path is compared or printed; nothing is read or written")]
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().map(plain)
+}
+
 /// Resolves a path to an absolute one without links, even if its end does not exist yet. This path identifies a
 /// library, and paths given by users are compared in this form.
 ///
 /// # Errors
 /// Returns the I/O error for the part that exists.
-#[expect(clippy::disallowed_methods, reason = "a library's identity is its resolved path; nothing is read or written")]
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     for ancestor in path.ancestors() {
-        match ancestor.canonicalize() {
-            Ok(real) => return Ok(below(plain(real), path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
+        match real_path(ancestor) {
+            Ok(real) => return Ok(below(real, path.strip_prefix(ancestor).unwrap_or(Path::new("")))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

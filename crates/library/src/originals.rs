@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::disk::sync_folder;
+use crate::{disk::sync_folder, folder_link};
 
 /// Folder for originals in a library's folder of the home, with one subfolder per operation.
 pub(crate) const FOLDER: &str = "originals";
@@ -83,9 +83,10 @@ fn move_entry(from: &Dir, name: &str, to: &Dir, target: &str) -> io::Result<()> 
 }
 
 fn remove_entry(dir: &Dir, name: &str) -> io::Result<()> {
-    match dir.symlink_metadata(name)?.is_dir() {
-        true => dir.remove_dir_all(name),
-        false => dir.remove_file(name),
+    match dir.symlink_metadata(name)? {
+        found if found.is_dir() => dir.remove_dir_all(name),
+        found if found.is_symlink() => folder_link::remove(dir, name),
+        _ => dir.remove_file(name),
     }
 }
 
@@ -93,7 +94,7 @@ fn remove_entry(dir: &Dir, name: &str) -> io::Result<()> {
 fn copy_entry(from: &Dir, name: &str, to: &Dir, target: &str) -> io::Result<()> {
     let metadata = from.symlink_metadata(name)?;
     if metadata.is_symlink() {
-        return copy_link(&from.read_link_contents(name)?, to, target);
+        return folder_link::copy(&from.read_link_contents(name)?, to, target);
     }
     if !metadata.is_dir() {
         let mut options = OpenOptions::new();
@@ -110,16 +111,6 @@ fn copy_entry(from: &Dir, name: &str, to: &Dir, target: &str) -> io::Result<()> 
         copy_entry(&source, child, &copy, child)?;
     }
     to.set_permissions(target, metadata.permissions())
-}
-
-#[cfg(unix)]
-fn copy_link(leads_to: &std::path::Path, to: &Dir, name: &str) -> io::Result<()> {
-    to.symlink_contents(leads_to, name)
-}
-
-#[cfg(windows)]
-fn copy_link(leads_to: &std::path::Path, to: &Dir, name: &str) -> io::Result<()> {
-    to.symlink_dir(leads_to, name)
 }
 
 #[cfg(test)]

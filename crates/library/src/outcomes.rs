@@ -8,16 +8,19 @@
 
 use std::{
     collections::HashSet,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
 };
 
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, File};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use skill::SkillName;
 use thiserror::Error;
 
-use crate::{disk::read_bounded, revision::RevisionId};
+use crate::{
+    disk::{append, open_log, read_bounded},
+    revision::RevisionId,
+};
 
 const FOLDER: &str = "outcomes";
 
@@ -270,10 +273,7 @@ impl OutcomeWriter {
     }
 
     fn open(dir: &Dir, skill: &SkillName) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let file = dir.open_with(file_name(skill), &options)?.into_std();
-        Ok(Self { file, known: HashSet::new(), read_to: 0 })
+        Ok(Self { file: open_log(dir, &file_name(skill))?, known: HashSet::new(), read_to: 0 })
     }
 
     /// Adds the outcomes that the log does not have yet. Readers see all outcomes of a call or none.
@@ -306,7 +306,7 @@ impl OutcomeWriter {
             let message = format!("the outcomes of the skill already take {len} bytes, and the limit is {SKILL_BYTES}");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
-        if let Err(error) = self.file.write_all(&lines) {
+        if let Err(error) = append(&self.file, &lines) {
             let _best_effort = self.file.set_len(len);
             return Err(error);
         }

@@ -2,6 +2,8 @@
 //!
 //! Names inside skills need none: a `SkillPath` is valid on every system.
 
+use std::path::{Component, Path, PathBuf};
+
 /// Operating system with rules of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
@@ -53,6 +55,43 @@ impl System {
         if is_same && plain.encode_utf16().count() < WINDOWS_PATH_UNITS { plain } else { path }
     }
 
+    /// Returns the text that a link in the folder `from` has, for a target. Both paths are absolute and without `..`.
+    /// It is relative if the two share more than the root, so that a tree of both can be moved. On Windows it is the
+    /// target, since junctions have absolute targets only.
+    #[must_use]
+    pub fn link_text(self, from: &Path, target: &Path) -> PathBuf {
+        let shared = from.components().zip(target.components()).take_while(|(a, b)| a == b).count();
+        if self == Self::Windows || shared < 2 {
+            return target.to_owned();
+        }
+        let up = from.components().skip(shared).map(|_| Component::ParentDir);
+        up.chain(target.components().skip(shared)).collect()
+    }
+
+    /// Returns whether files have an executable bit. Elsewhere it is taken from the recorded revision.
+    #[must_use]
+    pub fn has_executable_bits(self) -> bool {
+        self != Self::Windows
+    }
+
+    /// Returns whether a folder can be synced. Windows cannot flush one; NTFS logs changes of names itself.
+    #[must_use]
+    pub fn syncs_folders(self) -> bool {
+        self != Self::Windows
+    }
+
+    /// Returns whether a lock on a file keeps others from reading it, so that readers must take it too.
+    #[must_use]
+    pub fn locks_keep_readers_out(self) -> bool {
+        self == Self::Windows
+    }
+
+    /// Returns the environment variable that names the user's home folder.
+    #[must_use]
+    pub fn home_variable(self) -> &'static str {
+        if self == Self::Windows { "USERPROFILE" } else { "HOME" }
+    }
+
     /// Returns whether the error code of a system call means that links cannot be made at a place, so that a copy is
     /// needed. Elsewhere than on Windows this is an error: a file system without links has no executable bits either,
     /// and a copy there could not be told from one that was edited.
@@ -65,7 +104,28 @@ impl System {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::System::{Linux, MacOs, Windows};
+
+    #[test]
+    fn link_texts_are_absolute_on_windows() {
+        let text = |from: &str, to: &str| {
+            [Linux, MacOs, Windows].map(|system| system.link_text(Path::new(from), Path::new(to)).display().to_string())
+        };
+        let near = "../../.agents/skills/pdf";
+        assert_eq!(text("/h/a/.claude/skills", "/h/a/.agents/skills/pdf"), [near, near, "/h/a/.agents/skills/pdf"]);
+        assert_eq!(text("/srv/skills", "/h/a/pdf"), ["/h/a/pdf"; 3], "only the root is shared");
+    }
+
+    #[test]
+    fn windows_lacks_bits_and_folder_syncs() {
+        let all = [Linux, MacOs, Windows];
+        assert_eq!(all.map(super::System::has_executable_bits), [true, true, false]);
+        assert_eq!(all.map(super::System::syncs_folders), [true, true, false]);
+        assert_eq!(all.map(super::System::locks_keep_readers_out), [false, false, true]);
+        assert_eq!(all.map(super::System::home_variable), ["HOME", "HOME", "USERPROFILE"]);
+    }
 
     #[test]
     fn drives_exist_on_windows_only() {

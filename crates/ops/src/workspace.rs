@@ -13,7 +13,7 @@ mod uses;
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
+    path::{MAIN_SEPARATOR, Path, PathBuf},
     sync::OnceLock,
 };
 
@@ -342,7 +342,7 @@ impl Workspace {
     /// Formats a path for display, with `~` for the user's home.
     pub fn short(&self, path: &Path) -> String {
         match path.strip_prefix(&self.user_home) {
-            Ok(below_home) => format!("~/{}", below_home.display()),
+            Ok(below_home) => format!("~{MAIN_SEPARATOR}{}", below_home.display()),
             Err(_) => path.display().to_string(),
         }
     }

@@ -1,5 +1,7 @@
 //! A child process with its descendants, killed when the value is dropped ([`Group`]).
 
+#[cfg(windows)]
+use std::process::Stdio;
 use std::{
     io,
     process::{Child, Command, ExitStatus},
@@ -80,6 +82,10 @@ impl Group {
             }
             #[cfg(unix)]
             signal(self.child.id(), self.membership, rustix::process::Signal::KILL);
+            #[cfg(windows)]
+            if self.membership == Membership::Own && !self.has_gone() {
+                kill_descendants(self.child.id());
+            }
             let _gone = self.child.kill();
             running().retain(|(id, _)| *id != self.child.id());
             self.is_over = true;
@@ -109,6 +115,14 @@ fn signal(id: u32, membership: Membership, signal: rustix::process::Signal) {
         Membership::Own => kill_process_group(id, signal),
         Membership::Ours => kill_process(id, signal),
     };
+}
+
+/// Kills a process that still runs, with the processes that it started and that can be found from it.
+#[cfg(windows)]
+fn kill_descendants(id: u32) {
+    let mut command = crate::child::command("taskkill");
+    command.args(["/T", "/F", "/PID", &id.to_string()]);
+    let _best_effort = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 fn running() -> MutexGuard<'static, Vec<(u32, Membership)>> {

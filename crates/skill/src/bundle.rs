@@ -231,6 +231,16 @@ impl Bundle {
             && self.files().zip(other.files()).all(|((p, a), (q, b))| p == q && a.same_but_line_ends(b))
     }
 
+    /// Returns the same files, each with the executable bit of the file of that path in `other`, if there is one.
+    #[must_use]
+    pub fn with_modes_of(&self, other: &Self) -> Self {
+        let with_mode = |(path, file): (&SkillPath, &File)| {
+            let executable = other.get(path).map_or(file.executable, |recorded| recorded.executable);
+            (path.clone(), File { bytes: file.bytes.clone(), executable })
+        };
+        Self { files: self.files().map(with_mode).collect(), ..Self::default() }
+    }
+
     /// Returns the same files with CRLF replaced by LF in text files, as a checkout with Unix line endings has them.
     #[must_use]
     pub fn with_line_feeds(&self) -> Self {

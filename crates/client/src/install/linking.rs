@@ -115,7 +115,7 @@ fn shows_any(library: &Library, planned: &PlannedSkill, path: &Path) -> bool {
     let Ok(dir) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
     let Ok(found) = folder::read_dir(dir, Leftovers::Skip, library.limits()) else { return false };
     let contents = [planned.cleared.bundle(), &planned.before, &planned.candidate.bundle];
-    contents.into_iter().any(|content| content.same_but_line_ends(&found))
+    contents.into_iter().any(|content| folder::has_content(&found, content))
 }
 
 /// Returns whether the path is a link to the skill's folder.

@@ -88,6 +88,8 @@ fn move_between(above: &Dir, from: &str, beside: &Dir, to: &str) -> io::Result<(
         let says_more = moved.as_ref().map_or_else(super::is_in_the_way, |()| true);
         moved = if one.is_err() && says_more { one } else { moved };
     }
+    // Windows removes no folder that is open.
+    drop(source);
     moved.and_then(|()| above.remove_dir(from))
 }
 

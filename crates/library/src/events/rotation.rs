@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
 use super::{FILE, parse};
-use crate::disk::{Durability, read_optional, write_atomically};
+use crate::disk::{Durability, read_log, read_optional, write_atomically};
 
 const LOCK: &str = "events.lock";
 const PACKED: &str = ".gz";
@@ -64,7 +64,7 @@ pub(crate) fn rotate(dir: &Dir) -> io::Result<()> {
     let is_long = dir.metadata(FILE).is_ok_and(|file| file.len() >= WORTHWHILE);
     if is_long
         && let Some(_nobody_writes) = alone(dir)?
-        && parse(&read_optional(dir, FILE)?.unwrap_or_default()).1 == 0
+        && parse(&read_log(dir, FILE)?.unwrap_or_default()).1 == 0
     {
         let next = numbers(dir)?.last().map_or(1, |number| number + 1);
         dir.rename(FILE, dir, name(next))?;

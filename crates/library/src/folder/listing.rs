@@ -68,6 +68,17 @@ pub(super) fn open_file(dir: &Dir, name: &str) -> io::Result<File> {
     Ok(dir.open_with(name, &options)?.into_std())
 }
 
+/// Syncs a file in a folder. `name` comes from a listing.
+#[cfg(unix)]
+pub(super) fn sync_file(dir: &Dir, name: &str) -> io::Result<()> {
+    open_file(dir, name)?.sync_all()
+}
+
+#[cfg(not(unix))]
+pub(super) fn sync_file(dir: &Dir, name: &str) -> io::Result<()> {
+    crate::disk::sync_file(dir, name)
+}
+
 /// Returns whether a path in a folder exists, counting dangling links.
 #[cfg(unix)]
 pub(super) fn exists(dir: &Dir, path: &str) -> bool {

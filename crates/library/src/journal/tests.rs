@@ -1,5 +1,7 @@
 //! The journal after whole, cut, damaged and oversized records.
 
+use std::io::Write;
+
 use super::*;
 use crate::revision::RevisionId;
 

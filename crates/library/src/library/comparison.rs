@@ -78,8 +78,8 @@ impl Library {
             Err(FolderError::Missing(_)) => FolderContent::Missing,
             Err(fault) => FolderContent::Unreadable(fault),
             Ok(found) if found.is_empty() && committed.is_empty() => FolderContent::Absent,
-            Ok(found) if found.same_but_line_ends(&folder::without_leftovers(&committed)) => FolderContent::Same,
-            Ok(found) => FolderContent::Different(found),
+            Ok(found) if folder::has_content(&found, &folder::without_leftovers(&committed)) => FolderContent::Same,
+            Ok(found) => FolderContent::Different(folder::with_recorded_modes(found, &committed)),
         };
         Ok(Comparison { base, committed, found })
     }

@@ -118,7 +118,7 @@ impl Library {
             let why = "the folder was changed at the same time and is no longer a readable skill";
             return put_back(part, displaced, why, settled);
         };
-        let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
+        let is_known = |known: &Bundle| folder::has_content(&found, &folder::without_leftovers(known));
         if found.is_empty() || part.known.iter().any(is_known) {
             return discard(part, displaced, Checkout::Done, settled);
         }
@@ -197,7 +197,7 @@ fn head_of<'a>(name: &str, temporary: &[Temporary], heads: &'a [HeadChange]) -> 
 fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
     match traces {
         Traces::Whole => {
-            let is_state = |state: &Bundle| folder::without_leftovers(state).same_but_line_ends(found);
+            let is_state = |state: &Bundle| folder::has_content(found, &folder::without_leftovers(state));
             found.is_empty() || states.iter().any(is_state)
         }
         Traces::Cut => found.files().all(|(path, file)| states.iter().any(|state| holds(state, path, file))),

@@ -316,7 +316,7 @@ impl Library {
     fn shows_content(&self, path: &Path, skill: &SkillName) -> bool {
         let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
         let Ok(found) = folder::read_dir(found, Leftovers::Skip, self.limits()) else { return false };
-        self.former_contents(skill).any(|former| folder::without_leftovers(&former).same_but_line_ends(&found))
+        self.former_contents(skill).any(|former| folder::has_content(&found, &folder::without_leftovers(&former)))
     }
 
     /// Creates the link to a skill in an agent's folder, or a copy of the skill where links cannot be made.

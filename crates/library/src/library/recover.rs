@@ -166,7 +166,7 @@ impl Library {
             Err(_) => return Ok(()),
         };
         let is_empty_rest = new.is_empty() && found.is_empty() && root.is_dir(skill.as_str());
-        if found.same_but_line_ends(&folder::without_leftovers(&new)) && !is_empty_rest {
+        if folder::has_content(&found, &folder::without_leftovers(&new)) && !is_empty_rest {
             return Ok(());
         }
         let (old, states) = self.states_since(head)?;
@@ -286,7 +286,7 @@ fn last_heads(records: &[Record]) -> Vec<HeadChange> {
 /// Returns whether a folder is a revision as a crash may have left it, without changes by a user.
 fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
     let state = folder::without_leftovers(state);
-    found.same_but_line_ends(&state)
+    folder::has_content(found, &state)
         || (traces == Traces::Cut
             && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_truncation(file, whole))))
 }

@@ -113,8 +113,10 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
         check_left(&from)?;
     }
     let own = ensure_dir(&source)?;
-    let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+    let lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
     make_room(&target, &to, &own)?;
+    // Windows renames no folder that is open, nor one in which a file is.
+    let _held = Some((own, lock)).filter(|_| cfg!(not(windows)));
     let libraries = ensure_dir(&home.path().join("libraries"))?;
     let name = |path: &Path| path.file_name().map(ToOwned::to_owned).unwrap_or_default();
     let io = |error| PathAccessError::io(source.clone())(error);

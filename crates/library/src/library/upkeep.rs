@@ -22,7 +22,7 @@ pub use state::StateRepair;
 
 use super::{Library, LibraryError};
 use crate::{
-    disk::{open_dir, open_resolved, sync_folder},
+    disk::{open_dir, open_resolved, sync_file, sync_folder},
     home::Home,
     location::{Scope, resolve},
     lock,
@@ -71,7 +71,7 @@ pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
 pub(super) fn keep_copy(dir: &Dir, name: &str, time: Timestamp) -> io::Result<String> {
     let aside = aside_name(dir, name, time);
     dir.copy(name, dir, &aside)?;
-    dir.open(&aside)?.sync_all()?;
+    sync_file(dir, &aside)?;
     sync_folder(dir)?;
     Ok(aside)
 }

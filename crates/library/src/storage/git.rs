@@ -27,7 +27,7 @@ use writer::{ObjectWriter, changed_paths, commit_text};
 
 use super::{Checked, DamagedRevision, HeadChange, Object, Prepared, StorageError, message::Trailers};
 use crate::{
-    disk::sync_folder,
+    disk::{sync_file, sync_folder},
     revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, SyncedRevision, Upstream},
 };
 
@@ -397,12 +397,14 @@ fn make_repository(folder: &Path) -> Result<Dir, StorageError> {
     let new = parent.open_dir(UNFINISHED)?;
     new.create_dir_all(HEADS)?;
     for file in ["HEAD", "config"] {
-        new.open(file)?.sync_all()?;
+        sync_file(&new, file)?;
     }
     new.create_dir_all("objects/pack")?;
     for dir in [HEADS, "refs", "objects/pack", "objects", "."] {
         sync_dir(&new, dir)?;
     }
+    // Windows renames no folder that is open.
+    drop(new);
     parent.rename(UNFINISHED, &parent, name)?;
     sync_folder(&parent)?;
     Ok(parent.open_dir(name)?)

@@ -20,10 +20,14 @@ use super::{
 };
 use crate::{
     checkout::temporary_name,
+    disk::sync_file,
     storage::{Object, StorageError},
 };
 
 pub(super) const FOLDER: &str = "objects/pack";
+
+/// Mode of a pack. On Windows, a read-only file could neither be synced nor removed.
+pub(super) const MODE: u32 = if cfg!(windows) { 0o644 } else { 0o444 };
 
 /// Folder in which the pack of all objects is written before it is moved. git requires an object folder of its own.
 const UNFINISHED: &str = "gc.unfinished";
@@ -71,7 +75,7 @@ impl GitStorage {
     /// Writes a pack to [`UNFINISHED`] and returns its name.
     fn stage(&self, pack: &mut PackBuilder<'_>) -> Result<String, StorageError> {
         self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
-        pack.write(&self.path.join(UNFINISHED).join("pack"), 0o444)?;
+        pack.write(&self.path.join(UNFINISHED).join("pack"), MODE)?;
         Ok(format!("pack-{}", pack.name()?.unwrap_or_default()))
     }
 
@@ -81,10 +85,12 @@ impl GitStorage {
         let folder = self.dir.open_dir(FOLDER)?;
         for part in ["pack", "idx"] {
             let file = format!("{name}.{part}");
-            staged.open(&file)?.sync_all()?;
+            sync_file(&staged, &file)?;
             staged.rename(&file, &folder, &file)?;
             sync_dir(&self.dir, FOLDER)?;
         }
+        // Windows removes no folder that is open.
+        drop(staged);
         Ok(self.dir.remove_dir_all(UNFINISHED)?)
     }
 

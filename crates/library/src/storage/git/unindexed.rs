@@ -6,10 +6,10 @@ use cap_std::fs::Dir;
 use git2::{Indexer, Repository};
 
 use super::{
-    packs::{FOLDER, is_old},
+    packs::{FOLDER, MODE, is_old},
     sync_dir,
 };
-use crate::storage::StorageError;
+use crate::{disk::sync_file, storage::StorageError};
 
 /// Returns the names of packs without an index. The flag is true if a pack is old, so that no process is writing it.
 pub(super) fn packs(dir: &Dir) -> Result<Vec<(String, bool)>, StorageError> {
@@ -32,11 +32,11 @@ pub(super) fn packs(dir: &Dir) -> Result<Vec<(String, bool)>, StorageError> {
 pub(super) fn index(repository: &Repository, dir: &Dir, name: &str) -> Result<(), StorageError> {
     let folder = repository.path().join(FOLDER);
     let odb = repository.odb()?;
-    let mut indexer = Indexer::new(Some(&odb), &folder, 0o444, true)?;
+    let mut indexer = Indexer::new(Some(&odb), &folder, MODE, true)?;
     io::copy(&mut dir.open(format!("{FOLDER}/{name}.pack"))?, &mut indexer)?;
     let made = format!("pack-{}", indexer.commit()?);
     for part in ["pack", "idx"] {
-        dir.open(format!("{FOLDER}/{made}.{part}"))?.sync_all()?;
+        sync_file(dir, &format!("{FOLDER}/{made}.{part}"))?;
     }
     sync_dir(dir, FOLDER)?;
     if made != name {
