@@ -114,7 +114,7 @@ fn failed_append_leaves_file_unchanged() {
     let (_temp, mut journal) = journal();
     journal.append(&record("a")).unwrap();
     let len = journal.len().unwrap();
-    let (dir, file) = (journal.dir.try_clone().unwrap(), journal.dir.open(FILE).unwrap());
+    let (dir, file) = (journal.dir.try_clone().unwrap(), journal.dir.open(FILE).unwrap().into_std());
     let mut unwritable = Journal { dir, file, most: RECORD_BYTES };
     assert!(unwritable.append(&record("b")).is_err());
     assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));

@@ -21,11 +21,11 @@ const SKILL: &str = "skill";
 /// Adapter for OpenCode.
 pub(super) const OPENCODE: System = System {
     own_name: |name| (name == SKILL).then(|| READ_SKILL.name.to_owned()),
-    offer: rename_tool,
+    offer: |call, options, tools| rename_tool(call, options, tools),
     ..System::PLAIN
 };
 
-fn rename_tool(call: &Call<'_>, options: &Options, tools: &mut Vec<Tool>) -> Result<(), Refusal> {
+fn rename_tool(call: &Call<'_>, options: &Options, tools: &mut [Tool]) -> Result<(), Refusal> {
     let settings = call.place.settings()?;
     if settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
