@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     // An unreadable lock file counts as one without sources. Other commands report it.
     let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
     let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
-    let presence = presence(&library, &info.name);
+    let presence = presence(&library, &info.name, &info.releases);
     let releases: Vec<_> = info.releases.iter().collect();
     let signed: Vec<Value> =
         info.releases.iter().zip(&info.signed).map(|(entry, signed)| document(entry, signed)).collect();
@@ -128,11 +128,15 @@ enum Presence {
     Absent,
 }
 
-fn presence(library: &Library, name: &QualifiedName) -> Presence {
+fn presence(library: &Library, name: &QualifiedName, releases: &[Entry]) -> Presence {
     let skills = library.skills().unwrap_or_default();
     let full = name.to_string();
-    let is_it = |head: &Revision| head.origin.as_ref().and_then(Origin::qualified_name).as_ref() == Some(&full);
-    match skills.iter().find(|(_, head)| is_it(head)) {
+    // A skill that was written here may have been published from here.
+    let is_it = |(folder, head): &&(SkillName, Revision)| match &head.origin {
+        Some(origin) => origin.qualified_name().as_ref() == Some(&full),
+        None => *folder == name.name && releases.iter().any(|release| release.digest == head.digest),
+    };
+    match skills.iter().find(is_it) {
         Some((folder, _)) => Presence::Installed(folder.clone()),
         None if skills.iter().any(|(folder, _)| *folder == name.name) => Presence::Taken,
         None => Presence::Absent,

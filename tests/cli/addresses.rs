@@ -295,6 +295,6 @@ fn malformed_manifest_hides_no_skill() {
     }
     let text = sandbox.run(&["install", "./kit", "--list"]).exits(0).text();
     assert!(text.contains("Does pdf."), "{text}");
-    sandbox.ask(&["install", "acme/demo", "--list"]).refused_with_hint(2, "invalid_spec");
+    sandbox.ask(&["install", "acme/demo", "--list"]).refused_with_hint(7, "not_found");
     sandbox.ask(&["install", "--list"]).refused(2, "usage");
 }

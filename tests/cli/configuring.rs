@@ -91,7 +91,7 @@ fn other_files_are_checked_by_kind() {
     check("policy.toml", "format = 1\npolicy = 'strict'\n", &[]).done();
     check("other.toml", "format = 1\npolicy = 'strict'\n", &["--kind", "policy"]).done();
     let lock = "format = 1\n[[skill]]\nname = 'acme/a'\nkind = 'registry'\narchive = ''\ndigest = ''\n";
-    assert_eq!(faults(&check("skillhub.lock", &lock.replace("kind", "knd"), &[]).exits(2).json()), ["2:3 skill[0] -"]);
+    assert_eq!(faults(&check("skillhub.lock", &lock.replace("kind", "knd"), &[]).exits(2).json()), ["2:1 skill[0] -"]);
     assert_eq!(faults(&check("skillhub.lock", &lock.replace("acme/a", "a/../b"), &[]).exits(2).json()).len(), 1);
     let guide = include_str!("../../docs/guides/scan-rules.md");
     let rule = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();

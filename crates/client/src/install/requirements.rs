@@ -10,7 +10,7 @@ use super::{
     candidate::Candidate,
     fetch_item::FetchItem,
     planned::{PlannedChange, PlannedSkill},
-    source::{Inputs, fetch},
+    source::{Inputs, fetch_each},
 };
 use crate::{
     lock_file::LockFile,
@@ -58,11 +58,13 @@ pub(super) fn items(
     let (mut items, mut asked, mut more) = (Vec::new(), Vec::new(), Vec::new());
     for order in orders {
         let FetchItem::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
-            let found = fetch(by, &order, request).and_then(|found| {
-                more.extend(required_by(&found)?);
-                Ok(found)
-            });
-            items.push((Item::Fetched(order.label(), found), None));
+            for (label, found) in fetch_each(by, &order, request) {
+                let found = found.and_then(|found| {
+                    more.extend(required_by(&found)?);
+                    Ok(found)
+                });
+                items.push((Item::Fetched(label, found), None));
+            }
             continue;
         };
         let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|located| {
