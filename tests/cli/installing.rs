@@ -136,7 +136,7 @@ fn git_source_takes_path_and_reference() {
     assert_eq!(first(&installed)["origin"]["commit"], commit.trim());
     assert_eq!(snapshot(&sandbox.user_skill("by-git")), before);
     sandbox.ask(&["install", &format!("{url}#skills/none")]).refused(7, "not_found");
-    sandbox.ask(&["install", &format!("{url}#skills/by-git@none")]).refused_with_hint(9, "git_failed");
+    sandbox.ask(&["install", &format!("{url}#skills/by-git@none")]).refused_with_hint(7, "not_found");
 }
 
 #[test]

@@ -269,20 +269,25 @@ fn kill(machine: &Machine, args: &[&str], milliseconds: u64) {
     child.wait().unwrap();
 }
 
-/// Decides every conflict of a machine. One that an interrupted sync reported first is accepted onto the head.
+/// Decides every conflict of a machine. One that an interrupted sync reported first is accepted onto the head, and one
+/// that conflicts with an edit made since is rejected.
 fn decide(machine: &Machine, synced: &Value, random: &mut Random) {
     for row in synced["skills"].as_array().unwrap().iter().filter(|row| row["change"] == "conflict") {
         let id = row["proposal"].as_str().unwrap();
-        if random.below(2) == 0 {
-            machine.person(&["review", "reject", id]);
-            continue;
-        }
         let accept = |target: &str| machine.sandbox.run_as(&machine.token, &["review", "accept", target]);
-        let first = accept(&format!("{id}@1"));
-        if first.exit == 6 {
-            accept(first.refused(6, "stale_revision")["details"]["target"].as_str().unwrap()).done();
-        } else {
-            first.done();
+        let mut answer = (random.below(2) == 1).then(|| accept(&format!("{id}@1")));
+        if let Some(first) =
+            answer.take_if(|first| first.exit == 6 && first.json()["error"]["code"] == "stale_revision")
+        {
+            answer = Some(accept(first.json()["error"]["details"]["target"].as_str().unwrap()));
+        }
+        match answer {
+            Some(accepted) if accepted.exit == 0 => {}
+            Some(refused) => {
+                refused.refused(6, "merge_conflict");
+                machine.person(&["review", "reject", id]);
+            }
+            None => drop(machine.person(&["review", "reject", id])),
         }
     }
 }
