@@ -5,7 +5,7 @@ use std::io;
 use clap::Args;
 use client::{Info, LockFile, Signed, Spec};
 use evolve::{Count, eprocess::wilson};
-use library::{Library, Origin, Revision};
+use library::{Library, Revision};
 use registry_index::{Entry, EvalCounts, ForkedFrom, OutcomeCounts};
 use serde_json::{Value, json};
 use skill::{QualifiedName, SkillName, counted};
