@@ -99,7 +99,7 @@ fn other_files_are_checked_by_kind() {
     let misspelt = rule.replace("evidence", "evidense");
     assert_eq!(faults(&check("rules.toml", &misspelt, &[]).exits(2).json()).len(), 2);
     let harmless = rule.replace("-h warehouse", "-h prod-db");
-    assert_eq!(faults(&check("rules.toml", &harmless, &[]).exits(2).json()), ["6:1  -"]);
+    assert_eq!(faults(&check("rules.toml", &harmless, &[]).exits(2).json()), ["6:6 rule.id -"]);
     check("large.toml", &"# 16 characters\n".repeat(70_000), &[]).refused(1, "io");
     assert_eq!(faults(&check("flood.toml", &"[[a]]\n".repeat(150_000), &[]).exits(2).json()), ["1:1  -"]);
     sandbox.ask(&["config", "check", "none.toml"]).refused_with_hint(7, "not_found");

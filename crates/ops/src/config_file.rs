@@ -208,7 +208,13 @@ fn misuses_of_lock(path: &Path, text: &str, document: &Document<'_>) -> Vec<Conf
 fn misuses_of_rules(path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
     let file = (path.display().to_string(), text.to_owned());
     match Scanner::new(&scan::Settings::default(), &[file]) {
-        Ok(_) => Vec::new(),
+        Ok(scanner) => {
+            let wrong = scanner.wrong_example();
+            let described = |(rule, example): (&scan::Rule, _)| {
+                located(document, "", &format!("the rule {:?} fails its own example {example:?}", rule.id))
+            };
+            wrong.map(described).into_iter().collect()
+        }
         Err(SettingsError::Rule { line, rule, message, .. }) => {
             vec![ConfigFault::new((line, 1), "", format!("rule {rule:?} is invalid: {message}"))]
         }
