@@ -506,7 +506,7 @@ mod tests {
         let contents = contents(&[".claude/skills/a", "skills/a", "a", "skills/b"]);
         assert_eq!(contents.offered().len(), 4);
         let all = contents.choose(&ALL).unwrap();
-        assert!(all.warnings()[0].contains(": .claude/skills/a;"), "{:?}", all.warnings());
+        assert!(all.warnings()[1].contains(": .claude/skills/a;"), "{:?}", all.warnings());
         assert_eq!(folders(Ok(all)), ["skills/a", "skills/b"]);
         assert_eq!(folders(contents.choose(&named("a"))), ["a"], "the folder of that path");
         let exact = contents.choose(&named(".claude/skills/a")).unwrap();

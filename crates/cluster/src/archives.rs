@@ -28,7 +28,7 @@ const TOUCH: &str = "insert into archives (digest, sha256, size, state) values (
 const NOT_YET_DURABLE: &str = "set local synchronous_commit = off";
 
 /// Stores the archive of a release, unless it is stored already. The transaction of the release has to record it with
-/// [`mark_stored`].
+/// `mark_stored`.
 ///
 /// # Errors
 /// [`ApiError`] with 503 when a store cannot be reached, or for an archive of the same content with other bytes.

@@ -128,7 +128,7 @@ mod tests {
         let github = r#"{"source":"o/r","sourceType":"github","skillPath":"skills/pdf/SKILL.md","computedHash":"x"}"#;
         assert_eq!(place(github), "github:o/r#skills/pdf");
         let of_ref = r#"{"source":"o/r","sourceType":"github","ref":"feature/x","skillPath":"SKILL.md"}"#;
-        assert_eq!(place(of_ref), "github:o/r#@feature/x");
+        assert_eq!(place(of_ref), "github:o/r@feature/x");
         let ssh = r#"{"source":"git@github.com:o/r.git","sourceType":"github"}"#;
         assert_eq!(place(ssh), "git@github.com:o/r.git");
         let gitlab = r#"{"source":"g/s/r","sourceUrl":"https://gitlab.com/g/s/r.git","sourceType":"gitlab"}"#;

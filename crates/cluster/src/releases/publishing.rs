@@ -101,14 +101,15 @@ async fn previewed(
     may: May<'_>,
 ) -> Step<Preview> {
     let owner = &release.entry().name.owner;
-    let (state, has_members) = namespace(client, owner, Some(account)).await?;
-    may(state)?;
     let owner_file = row(client, "select file from owners where name = $1", &[&owner.as_str()]).await?;
     let owner_file: Option<String> = owner_file.map(|row| row.try_get(0)).transpose()?.flatten();
     let lines = "select string_agg(line || E'\\n', '' order by position) from releases
                  where skill = (select id from skills where path = $1)";
     let lines: Option<String> =
         row(client, lines, &[&release.path()]).await?.map(|row| row.try_get(0)).transpose()?.flatten();
+    // After the lines: an account that finds the release there also finds the namespace taken.
+    let (state, has_members) = namespace(client, owner, Some(account)).await?;
+    may(state)?;
     Ok(match planned(lines.as_deref().map(str::as_bytes), owner_file.as_deref(), release)? {
         Planned::Unchanged(entry) => Preview::Unchanged(entry),
         Planned::Append { owner_file, .. } => Preview::New { changes_namespace: owner_file.is_some() || !has_members },
