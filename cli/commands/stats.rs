@@ -26,8 +26,8 @@ const NO_OUTCOMES: &str = "No outcomes recorded. The hooks of Claude Code, Codex
                            sessions: skillhub setup";
 
 /// Explanation of a missing success rate.
-const NO_SUCCESS: &str = "No success was reported, so there is no rate: hooks report failures and corrections only. Report an \
-                          end: skillhub record --help";
+const NO_SUCCESS: &str = "No success was reported, so no rate is shown: the hooks report only failures and corrections. To \
+                          report how a run ended: skillhub record --help";
 
 /// Flags of `stats`.
 #[derive(Debug, Args)]

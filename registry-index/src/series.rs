@@ -7,7 +7,7 @@ use git2::{ErrorCode, Oid, Repository};
 use crate::{
     Stamp, StoreError,
     dead_locks::remove_dead_locks,
-    store::{Change, REFERENCE, Snapshot, Store, TreeEdit, in_memory, open_synced, write_pack},
+    store::{Change, REFERENCE, Snapshot, Store, TreeEdit, in_memory, write_pack},
 };
 
 /// New commits of a bare repository that is a copy of an index kept elsewhere.
@@ -82,7 +82,7 @@ impl CommitSeries {
         let Some((newest, _)) = self.made.last() else { return Ok(()) };
         write_pack(&self.repo, self.made.iter().map(|(id, paths)| (*id, paths.iter().map(String::as_str))))?;
         remove_dead_locks(self.repo.path())?;
-        open_synced(self.repo.path())?.reference(REFERENCE, *newest, true, "follow")?;
+        self.repo.reference(REFERENCE, *newest, true, "follow")?;
         Ok(())
     }
 }

@@ -14,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
 use git2::{
     Commit, Config, ConfigLevel, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature,
     Time, Tree, TreeWalkMode, TreeWalkResult, build::TreeUpdateBuilder,
@@ -277,27 +276,19 @@ impl Change {
     }
 }
 
-/// Opens a repository so that whatever is written stays in memory until it is packed. It has no settings for syncs, which
-/// [`write_pack`] makes itself, so no branch may be moved through it.
+/// Opens a repository so that whatever is written stays in memory until it is packed.
 pub(crate) fn in_memory(git_dir: &Path) -> Result<Repository, git2::Error> {
     let repo = Repository::open_bare(git_dir)?;
+    add_settings(&repo)?;
     repo.odb()?.add_new_mempack_backend(BEFORE_FILES)?;
     Ok(repo)
 }
 
-/// Opens a repository whose branches are moved durably.
-pub(crate) fn open_synced(git_dir: &Path) -> Result<Repository, git2::Error> {
-    let repo = Repository::open_bare(git_dir)?;
-    add_settings(&repo)?;
-    Ok(repo)
-}
-
-/// Writes commits with the folders and files that each changed to the disk, as one pack. It is synced once it has its name,
-/// as no branch has the commits yet; libgit2 syncs each file and the folder in turns, which takes twice as long.
+/// Writes commits with the folders and files that each changed to the disk, as one pack.
 pub(crate) fn write_pack<'a, Paths: IntoIterator<Item = &'a str>>(
     repo: &Repository,
     commits: impl IntoIterator<Item = (Oid, Paths)>,
-) -> Result<(), StoreError> {
+) -> Result<(), git2::Error> {
     let mut pack = repo.packbuilder()?;
     for (commit, paths) in commits {
         let commit = repo.find_commit(commit)?;
@@ -314,13 +305,7 @@ pub(crate) fn write_pack<'a, Paths: IntoIterator<Item = &'a str>>(
             }
         }
     }
-    let folder = repo.path().join("objects/pack");
-    pack.write(&folder, 0o444)?;
-    let (folder, name) = (Dir::open_ambient_dir(folder, ambient_authority())?, pack.name()?.unwrap_or_default());
-    for file in [format!("pack-{name}.pack"), format!("pack-{name}.idx"), ".".to_owned()] {
-        folder.open(file)?.sync_all()?;
-    }
-    Ok(())
+    pack.write(&repo.path().join("objects/pack"), 0o444)
 }
 
 impl<'a> Snapshot<'a> {

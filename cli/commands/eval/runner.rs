@@ -281,11 +281,11 @@ impl Witness for Seen<'_> {
         };
         match run() {
             Ok(done) => {
-                let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).trim().to_owned();
+                let printed = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).trim().to_owned();
                 let code = done
                     .exit
                     .map_or_else(|| process::ended(done.ended).words().to_owned(), |exit| format!("exit code {exit}"));
-                let evidence = if told.is_empty() { code } else { format!("{code}; {told}") };
+                let evidence = if printed.is_empty() { code } else { format!("{code}; {printed}") };
                 Judgement { passed: Some(done.exit == Some(0)), evidence }
             }
             Err(error) => undecided(format!("cannot run {path}: {}", error.message)),

@@ -78,7 +78,7 @@ pub(crate) struct ChosenSkills {
     left_out: BTreeSet<String>,
     /// Plugins with more skills that have the name of a selected skill.
     plugins: BTreeSet<String>,
-    /// Number and names of the skills that are chosen by name only.
+    /// Number and names of the skills outside the usual folders, which only their names choose.
     outside: Option<String>,
 }
 
@@ -124,7 +124,7 @@ pub enum PickError {
         origin: String,
         /// Skills and plugins to choose from.
         skills: Vec<OfferedSkill>,
-        /// Number and names of the skills that are chosen by name only, as a sentence.
+        /// Sentence with the number and names of the skills outside the usual folders.
         outside: Option<String>,
     },
     /// The source does not have the selected skill.
@@ -146,7 +146,7 @@ fn after(outside: Option<&str>) -> String {
     outside.map(|outside| format!("; {outside}")).unwrap_or_default()
 }
 
-/// Names the skills that are chosen by name only. `None` if there are none.
+/// Formats the sentence about skills outside the usual folders. `None` if there are none.
 fn outside_of(skills: &[&DiscoveredSkill]) -> Option<String> {
     let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     let example = if let [only] = skills { only.name.as_str() } else { "NAME" };

@@ -70,8 +70,8 @@ pub struct Stats {
 }
 
 impl Count {
-    /// Returns the share of successes among the runs with a known result. `None` if none succeeded and `is_rated`, that
-    /// a success was ever reported, is false.
+    /// Returns the share of successes among the runs with a known result. `is_rated` states that other runs of the skill
+    /// were reported as successes; without any success, the result is `None`.
     #[must_use]
     pub fn rate(&self, is_rated: bool) -> Option<f64> {
         let (known, is_rated) = (self.known(), is_rated || self.successes > 0);

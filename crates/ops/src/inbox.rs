@@ -140,7 +140,7 @@ impl InboxSkill {
         Ok(Some(Self { change, since, before, alarm }))
     }
 
-    /// Returns whether a success was ever reported. Without one, there is no rate.
+    /// Returns whether a run was reported as a success. Otherwise no rate is shown.
     #[must_use]
     pub fn is_rated(&self) -> bool {
         self.since.successes + self.before.successes > 0

@@ -13,7 +13,7 @@ use crate::{
     excerpt::{Excerpt, brief, visible},
     judgement::{Signal, Why},
     local,
-    lookalike::told,
+    lookalike::described,
     normal::Shadow,
     role, rules,
     source::Source,
@@ -259,7 +259,7 @@ impl Finder {
 /// Returns the message and the remedy for a matched text. Those about a name that resembles a known one give both.
 fn explained(rule: &Rule, matched: &str) -> (Cow<'static, str>, Cow<'static, str>) {
     let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
-    if let Some((message, remedy)) = imitation.map(told) {
+    if let Some((message, remedy)) = imitation.map(described) {
         return (message.into(), remedy.into());
     }
     let (message, remedy) = rule.explained(matched);

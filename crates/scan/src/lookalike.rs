@@ -109,7 +109,7 @@ pub(crate) fn first_imitation<'n>(mut names: impl Iterator<Item = &'n str>) -> O
 }
 
 /// Returns the message and the remedy for a name and the one that it resembles.
-pub(crate) fn told((name, known): Imitation<'_>) -> (String, String) {
+pub(crate) fn described((name, known): Imitation<'_>) -> (String, String) {
     let message = format!("installs “{name}”, a name almost like that of the well-known “{known}” (typosquatting)");
     (message, format!("write “{known}” if you mean that package"))
 }

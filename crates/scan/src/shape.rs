@@ -5,7 +5,7 @@ use skill::{Bundle, File, SkillPath};
 use crate::{
     Evidence,
     finder::Finder,
-    lookalike::{first_imitation, names, told},
+    lookalike::{described, first_imitation, names},
     media::is_program,
     rules,
     source::Source,
@@ -25,7 +25,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
         let rule = &rules::PACKAGE_LOOKALIKE;
         for (line, text) in source.lines() {
             let Some(imitation) = first_imitation(names(text).take(1)) else { continue };
-            let (message, remedy) = told(imitation);
+            let (message, remedy) = described(imitation);
             let signal = finder.add_told(rule, rule.evidence, source, line, text.trim(), message);
             signal.into_iter().for_each(|signal| signal.remedy = remedy.clone().into());
         }

@@ -55,7 +55,7 @@ pub static ENGLISH: LibraryTexts = LibraryTexts {
     runs_with_it: "Results of runs",
     runs_note: "Reported runs only. The rate has a 95 % confidence interval, which is for information only. Time and \
                 tokens (read / written) are medians.",
-    no_success: "No success was reported, so there is no rate: the hooks of agents report failures and corrections only.",
+    no_success: "No success was reported, so no rate is shown: the hooks of agents report only failures and corrections.",
     on_trial: |share| format!("A revision is on trial with {share} % of the runs. All others get the newest one."),
     runs_head: ["Revision", "Succeeded", "Failed", "Unknown", "Success rate", "Time (ms)", "Tokens"],
     rate_by_revision: "Success rate of each revision, oldest first. The broken line marks the review checkpoint: what a \
