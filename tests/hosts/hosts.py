@@ -3,6 +3,7 @@
 
     python3 tests/hosts/hosts.py SKILLHUB [--host claude-code,opencode,codex] [--tools DIR] [--entry ENTRY]…
     python3 tests/hosts/hosts.py SKILLHUB --sessions [--host claude-code,opencode,codex,gemini-cli] [--tools DIR]
+    python3 tests/hosts/hosts.py SKILLHUB --trials [--host claude-code,opencode,gemini-cli] [--tools DIR]
     python3 tests/hosts/hosts.py SKILLHUB --skills [--host claude-code,opencode,codex,gemini-cli] [--tools DIR]
 
 For each host, each way to come by skills (rows) and each event (columns): after the event, the host's request holds
@@ -11,6 +12,7 @@ nothing of the skill, or `list`, `status` and `doctor` name the host that still 
 scripted model inside Claude Code changes a skill over MCP, and the next session sends the change.
 
 With `--sessions`, instead: for each host ten sessions, whose hooks record outcomes; see sessions.py.
+With `--trials`, instead: sessions of each host while a change is on trial; see trials.py.
 With `--skills`, instead: the evals of the first-party skills, with and without the skill; see skills.py.
 
 Installs the pinned hosts from npm below DIR (target/ci-tools/hosts) where they are missing; needs Node. Afterwards
@@ -34,9 +36,10 @@ import entries
 import programs
 import sessions
 import skills
+import trials
 from entries import EVENTS, OLD_BRANCH, Event, World
 from model import Call
-from programs import HOSTS, SHOWING, ClaudeCode, Failed, Host
+from programs import HOSTS, SHOWING, STARTING, ClaudeCode, Failed, Host
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ALONE = "SKILLHUB_HOSTS_ALONE"
@@ -152,6 +155,19 @@ def run_sessions(hosts: list[Host], program: str, place: pathlib.Path) -> int:
     return 1 if failed else 0
 
 
+def run_trials(hosts: list[Host], program: str, place: pathlib.Path) -> int:
+    """Runs sessions of each host during a trial, two hosts at a time, and prints their verdicts."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda host: trials.run(host, program, place / host.id), hosts))
+    for host, (counts, words) in zip(hosts, results):
+        print(f"{host.name} {host.version}: {words.count('ok')} of {len(words)} sessions counted for what they sent; "
+              f"the former revision was sent {counts[1]} times, the one on trial {counts[2]} times")
+        for number, word in enumerate(words):
+            if word != "ok":
+                print(f"  session {number}: {word}")
+    return 0 if all(word == "ok" for _, words in results for word in words) else 1
+
+
 def leave_the_network() -> None:
     """Runs this script again where only loopback exists, if the system permits it."""
     apart = ["unshare", "--net", *(["--map-root-user"] if os.getuid() else [])]
@@ -177,6 +193,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("skillhub", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--host")
     parser.add_argument("--sessions", action="store_true", help="run sessions whose hooks record outcomes")
+    parser.add_argument("--trials", action="store_true", help="run sessions while a change is on trial")
     parser.add_argument("--skills", action="store_true", help="run the evals of the first-party skills")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "target" / "ci-tools" / "hosts")
     parser.add_argument("--entry", action="append", choices=list(entries.ENTRIES))
@@ -185,7 +202,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     asked = arguments()
-    known = HOSTS if asked.sessions or asked.skills else SHOWING
+    known = STARTING if asked.trials else HOSTS if asked.sessions or asked.skills else SHOWING
     kinds = [known[name] for name in (asked.host or ",".join(known)).split(",")]
     tools = asked.tools.resolve()
     started = time.monotonic()
@@ -201,6 +218,8 @@ def main() -> int:
         place = pathlib.Path(temporary)
         if asked.sessions:
             return run_sessions(hosts, asked.skillhub, place)
+        if asked.trials:
+            return run_trials(hosts, asked.skillhub, place)
         if asked.skills:
             failed = sum(skills.run(host, asked.skillhub, place / host.id, tools) for host in hosts)
             print(f"in {time.monotonic() - started:.0f} s")

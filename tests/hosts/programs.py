@@ -216,8 +216,10 @@ class GeminiCli(Host):
             return model.sent()
 
 
-# Those whose requests show every skill (`show`), and those whose hooks record their sessions (`use`).
+# Those whose requests show every skill (`show`), those whose hooks know of the start of a session, and those whose
+# hooks record their sessions (`use`).
 SHOWING: dict[str, type[Host]] = {host.id: host for host in (ClaudeCode, OpenCode, Codex)}
+STARTING: dict[str, type[Host]] = {host.id: host for host in (ClaudeCode, OpenCode, GeminiCli)}
 HOSTS: dict[str, type[Host]] = {**SHOWING, GeminiCli.id: GeminiCli}
 
 
