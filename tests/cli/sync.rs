@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::Child,
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
@@ -257,6 +257,21 @@ fn bad_remote_is_refused() {
     machine.sandbox.run_as(&machine.token, &["sync"]).refused_with_hint(2, "no_remote");
     machine.sandbox.run_as(&machine.token, &["sync", "none.git"]).refused_with_hint(9, "git_failed");
     machine.sandbox.ask(&["sync", machine.remote.to_str().unwrap()]).refused(5, "policy_denied");
+}
+
+#[test]
+fn lock_of_killed_git_is_removed() {
+    let (_shared, one, two) = pair();
+    one.patch("demo", "first line", "first line of one");
+    one.sync();
+    let lock = two.history().join("refs/sync/skills/demo.lock");
+    fs::write(&lock, "").unwrap();
+    let error = two.sandbox.run_as(&two.token, &["sync"]).refused_with_hint(9, "git_failed");
+    assert!(error["hint"].as_str().unwrap().contains("skillhub doctor --fix"), "{error:#}");
+    let before = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(&lock).unwrap().set_modified(before).unwrap();
+    two.person(&["doctor", "--fix"]);
+    assert_eq!(change(&two.sync(), "demo"), "received");
 }
 
 /// Starts a command and kills it after a while, which may be too late.

@@ -226,7 +226,7 @@ fn redirect_of(url: &str, message: &str) -> Option<String> {
     to.strip_suffix(refs).map(str::to_owned)
 }
 
-/// Returns whether a push failed because of a concurrent push.
+/// Returns whether a push or fetch failed because another process moved the same branch.
 pub(crate) fn is_lost_race(message: &str) -> bool {
     ["cannot lock ref", "failed to update ref", "fetch first", "non-fast-forward", "stale info"]
         .iter()

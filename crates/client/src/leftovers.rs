@@ -14,13 +14,15 @@ const OLD: Duration = Duration::from_secs(600);
 
 /// Folders in the library's part of the home where files of a history are written, with the prefix and suffix of
 /// temporary files.
-const OF_HISTORY: [(&str, &str, &str); 6] = [
+const OF_HISTORY: [(&str, &str, &str); 8] = [
     ("history.git", "gc.unfinished", ""),
     ("history.git", "packed-refs.lock", ""),
     ("history.git/objects/pack", "tmp_pack-", ""),
     ("history.git/objects", "tmp_object_git2_", ""),
     ("history.git/objects/pack", "pack_git2_", ""),
     ("history.git/refs/skills", "", ".lock"),
+    ("history.git/refs/sync/skills", "", ".lock"),
+    ("history.git/refs/sync/machines", "", ".lock"),
 ];
 
 /// Prefix of temporary files of objects, in the folders of objects.

@@ -90,6 +90,9 @@ impl Fails for SyncError {
                 .hint("name a git URL or a bare repository once; see the examples: skillhub help sync"),
             Self::Address(error) => error.failure(),
             Self::Location(error) => error.failure(),
+            Self::Unreached { source, .. } if is_locked(source) => source
+                .failure()
+                .hint("a git that was killed left the lock file; `skillhub doctor --fix` removes it after ten minutes"),
             Self::Unreached { source, .. } => match source.failure() {
                 failure if failure.hint.is_some() => failure,
                 failure => failure.hint(
@@ -110,4 +113,9 @@ impl Fails for SyncError {
             Self::Commit(error) => error.failure(),
         }
     }
+}
+
+/// Returns whether git found the lock file of another git, which may have died.
+fn is_locked(error: &ProgramError) -> bool {
+    matches!(error, ProgramError::Failed { message } if message.contains(".lock': File exists"))
 }

@@ -14,7 +14,7 @@ use skill::{Limits, SkillName};
 
 use super::{SyncError, settings::is_machine};
 use crate::{
-    git::{self, ProgramError, is_lost_race},
+    git::{self, ProgramError, is_lost_race, pause},
     registry::{Location, RegistryError},
     spec::transport_of,
 };
@@ -23,6 +23,8 @@ const SKILLS: &str = "refs/sync/skills/";
 const MACHINES: &str = "refs/sync/machines/";
 /// Limit of the number of machines.
 const MOST_MACHINES: usize = 64;
+/// Maximum number of fetches while another process of this machine fetches too.
+const FETCHES: u32 = 5;
 /// Number of branches in one push, so that the command line stays short.
 const BRANCHES_PER_PUSH: usize = 500;
 
@@ -82,8 +84,21 @@ impl Remote {
         }
     }
 
-    /// Fetches all branches. New objects arrive as one synced pack whose objects git has checked.
+    /// Fetches all branches. A git that a killed sync left running may move them meanwhile; then they are fetched again.
     pub fn fetch(&self) -> Result<(), SyncError> {
+        for attempt in 1..FETCHES {
+            match self.fetch_once() {
+                Err(SyncError::Unreached { source: ProgramError::Failed { message }, .. })
+                    if is_lost_race(&message) => {}
+                fetched => return fetched,
+            }
+            pause(attempt);
+        }
+        self.fetch_once()
+    }
+
+    /// Fetches all branches. New objects arrive as one synced pack whose objects git has checked.
+    fn fetch_once(&self) -> Result<(), SyncError> {
         let mut fetch = self.program(&["fetch.unpackLimit=1", "transfer.fsckObjects=true", "fetch.prune=true"]);
         fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]).args(git::QUIET_FETCH);
         fetch.args(["--", &self.url]);
