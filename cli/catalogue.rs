@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agent::{Builtin, Catalogue};
-use library::folder::{self, Leftovers};
+use library::folder::{self, ToolFiles};
 use serde_json::{Value, json};
 use skill::{Limits, SkillName};
 
@@ -17,7 +17,7 @@ pub fn public_folder(context: &Context, skills: &[Builtin]) -> Option<PathBuf> {
     let dir = folder::create_at(&place).ok()?;
     for Builtin { name, files, .. } in skills {
         let is_current = || {
-            folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default())
+            folder::read(&dir, name.as_str(), ToolFiles::Skip, &Limits::default())
                 .is_ok_and(|found| folder::has_content(&found, files))
         };
         if !is_current() {

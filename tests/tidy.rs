@@ -123,6 +123,11 @@ fn links_between_documents_resolve() {
 }
 
 #[test]
+fn named_source_files_exist() {
+    assert_none(documents::missing_sources(&CHECKOUT));
+}
+
+#[test]
 fn every_invariant_names_what_holds_it() {
     assert_none(documents::unheld_invariants(&CHECKOUT));
 }

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use library::folder::{self, Leftovers};
+use library::folder::{self, ToolFiles};
 use skill::{Bundle, Limits, archive};
 
 use crate::{
@@ -40,13 +40,13 @@ impl FoundSkill {
     ///
     /// # Errors
     /// The folder or archive is not a readable skill.
-    pub fn bundle(&self, leftovers: Leftovers) -> Result<Bundle, CliError> {
+    pub fn bundle(&self, tool_files: ToolFiles) -> Result<Bundle, CliError> {
         let limits = Limits::default();
         if self.archive {
             return Ok(archive::unpack(&read_archive(&self.path, &limits)?, &limits)?);
         }
         let dir = folder::open_resolved(&self.path).map_err(io_at(&self.path))?;
-        Ok(folder::read_dir(dir, leftovers, &limits)?)
+        Ok(folder::read_dir(dir, tool_files, &limits)?)
     }
 }
 

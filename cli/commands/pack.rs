@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use library::folder::{self, Leftovers};
+use library::folder::{self, ToolFiles};
 use serde_json::json;
 use skill::{Limits, Problem, Strictness, archive, counted, validate::validate_bundle};
 
@@ -43,7 +43,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     let path = context.absolute(&args.dir);
     let path = library::real_path(&path).map_err(io_at(&path))?;
     let found = FoundSkill { path, archive: false };
-    let bundle = found.bundle(Leftovers::Skip)?;
+    let bundle = found.bundle(ToolFiles::Skip)?;
     let name = found.folder_name().unwrap_or_default();
     let problems = validate_bundle(&bundle, Some(&name), Strictness::Standard, &Limits::default());
     if problems.iter().any(Problem::is_error) {

@@ -9,7 +9,7 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
 };
-use library::folder::Leftovers;
+use library::folder::ToolFiles;
 use serde_json::{Value, json};
 use skill::Bundle;
 
@@ -114,7 +114,7 @@ fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBu
         let below = found.path.strip_prefix(root_of(found)).unwrap_or(&found.path).to_owned();
         below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
     };
-    let read = |found: FoundSkill| Ok((root_of(&found), found.path.clone(), found.bundle(Leftovers::Skip)?));
+    let read = |found: FoundSkill| Ok((root_of(&found), found.path.clone(), found.bundle(ToolFiles::Skip)?));
     let found: Vec<FoundSkill> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {

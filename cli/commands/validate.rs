@@ -119,7 +119,7 @@ fn check(found: &FoundSkill, strictness: Strictness) -> Checked {
 fn look(found: &FoundSkill, strictness: Strictness) -> Result<Looked, CliError> {
     let limits = Limits::default();
     if found.archive {
-        let bundle = found.bundle(folder::Leftovers::Skip)?;
+        let bundle = found.bundle(folder::ToolFiles::Skip)?;
         let description = bundle.skill_md().map(|text| field_of(text, "description")).unwrap_or_default();
         return Ok(Looked { examined: examine_bundle(&bundle, None, strictness, &limits), description });
     }

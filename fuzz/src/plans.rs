@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use arbitrary::{Result, Unstructured};
 use library::{
     Library, Revision, RevisionId, TemporaryKind,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName};
@@ -127,8 +127,8 @@ impl Run {
         }
         let _as_it_is = self.library.folders();
         let Ok(root) = folder::open_at(&self.place.library()) else { return };
-        for leftovers in [Leftovers::Skip, Leftovers::Read] {
-            if let Ok(bundle) = folder::read(&root, skill.as_str(), leftovers, &Limits::default()) {
+        for tool_files in [ToolFiles::Skip, ToolFiles::Read] {
+            if let Ok(bundle) = folder::read(&root, skill.as_str(), tool_files, &Limits::default()) {
                 assert!(!holds_secret(&bundle), "a secret was read from outside");
             }
         }

@@ -1,4 +1,4 @@
-//! Checks that the documents match the code: links, invariants, copies of clippy's settings.
+//! Checks that the documents match the code: links, named source files, invariants, copies of clippy's settings.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +28,26 @@ pub fn dead_links(tree: &Tree) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// Finds source files that a document or a comment names and that do not exist. A name with capitals is a placeholder.
+pub fn missing_sources(tree: &Tree) -> Vec<Fault> {
+    let is_known = |name: &str| tree.files().any(|(path, _)| path == name || path.ends_with(&format!("/{name}")));
+    let mut faults = Vec::new();
+    for (path, text) in tree.files().filter(|(path, _)| is_document(path) || path.ends_with(".rs")) {
+        let is_read = |line: &str| !path.ends_with(".rs") || line.trim_start().starts_with("//");
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| is_read(line)) {
+            for name in line.split('`').skip(1).step_by(2).filter(|name| is_source_name(name) && !is_known(name)) {
+                faults.push(Fault::new(path, at + 1, format!("there is no `{name}`")));
+            }
+        }
+    }
+    faults
+}
+
+fn is_source_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '/' | '.');
+    text.ends_with(".rs") && text.chars().all(is_plain)
 }
 
 /// Returns the Markdown files at the root, in `docs`, or at the top of the index crate.
@@ -235,6 +255,18 @@ fn dead_links_are_found() {
     let bad = dead_links(&Tree::of(&[&good[..], &[("docs/guide.md", guide)]].concat()));
     assert_eq!(bad.iter().map(|fault| fault.line).collect::<Vec<_>>(), [2, 2, 6]);
     assert_eq!(dead_links(&Tree::of(&[])).len(), EXPECTED.len());
+}
+
+#[test]
+fn missing_sources_are_found() {
+    let comment = "//! See `b.rs`, `a/b.rs` and `gone.rs`.\nfn f() { let _sample = \"`none.rs`\"; }";
+    let tree = Tree::of(&[("README.md", "`VERB.rs` and `a/gone.rs`"), ("x/a/b.rs", comment)]);
+    let found: Vec<_> = missing_sources(&tree).into_iter().map(|fault| (fault.path, fault.message)).collect();
+    assert_eq!(
+        found,
+        [("README.md", "`a/gone.rs`"), ("x/a/b.rs", "`gone.rs`")]
+            .map(|(path, name)| { (path.to_owned(), format!("there is no {name}")) })
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use evolve::{
     },
 };
 use library::{
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     interrupt,
 };
 use serde_json::{Value, json};
@@ -219,7 +219,7 @@ impl RunFolders {
 
     /// Reads all files that the run left, if they form a valid bundle.
     fn left(&self) -> Option<Bundle> {
-        folder::read_dir(folder::open_at(&self.work).ok()?, Leftovers::Skip, &Limits::default()).ok()
+        folder::read_dir(folder::open_at(&self.work).ok()?, ToolFiles::Skip, &Limits::default()).ok()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use evolve::evals::{EVALS_FILE, EvalLimits, EvalSet, read};
-use library::{Library, ProposalId, folder::Leftovers};
+use library::{Library, ProposalId, folder::ToolFiles};
 use serde_json::{Value, json};
 use skill::{Bundle, Problem, SkillName};
 use skill_manage::{documents, review};
@@ -95,7 +95,7 @@ impl Side {
         let path = context.absolute(&PathBuf::from(written));
         let path = library::real_path(&path).map_err(io_at(&path))?;
         let found = FoundSkill { archive: path.is_file(), path };
-        let bundle = found.bundle(Leftovers::Skip)?;
+        let bundle = found.bundle(ToolFiles::Skip)?;
         let named = found.folder_name().unwrap_or_else(|| "skill".to_owned());
         let name = bundle.skill_md().and_then(name_of).unwrap_or(named);
         Ok(Self { name, bundle, label: written.to_owned(), revision: None, proposal: None })

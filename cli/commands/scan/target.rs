@@ -9,7 +9,7 @@ use std::{
 
 use library::{
     Library,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 use scan::Waivers;
 use skill::{Bundle, File, Limits, SkillName, SkillPath, archive};
@@ -195,7 +195,7 @@ impl Target {
     /// The files do not form a skill, or there are none.
     pub fn bundle(&self) -> Result<Bundle, CliError> {
         let bundle = match &self.kind {
-            Kind::Skill(found) => found.bundle(Leftovers::Read)?,
+            Kind::Skill(found) => found.bundle(ToolFiles::Read)?,
             Kind::File(inside) => {
                 let bytes = read_archive(&self.path, &Limits::default())?;
                 lone(inside.clone(), bytes, is_executable(&self.path))?

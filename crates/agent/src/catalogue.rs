@@ -8,7 +8,7 @@ use std::{
 
 use library::{
     FolderEdit, FolderState, HandEditFault, Library, LibraryError, Scope,
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
 };
 use scan::{Baseline, Scanner};
 use skill::{Bundle, Limits, SkillName, SkillPath};
@@ -340,5 +340,5 @@ fn is_equal_copy(catalogue: &Catalogue, known: &ListedSkill, hidden: &ListedSkil
 }
 
 pub(crate) fn read_folder(path: &Path) -> Result<Bundle, FolderError> {
-    folder::read_dir(folder::open_at(path)?, Leftovers::Skip, &Limits::default())
+    folder::read_dir(folder::open_at(path)?, ToolFiles::Skip, &Limits::default())
 }

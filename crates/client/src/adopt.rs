@@ -12,7 +12,7 @@ use std::{
 use library::{
     Action, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError, LinkChanges,
     LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
     interrupt::Section,
 };
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
@@ -436,7 +436,7 @@ fn read(path: &Path) -> Result<Bundle, AdoptError> {
     if !skill_md_of(&dir).is_ok_and(|found| found.is_some()) {
         return Err(AdoptError::NoSkill { path: path.to_owned() });
     }
-    folder::read_dir(dir, Leftovers::Skip, &Limits::default())
+    folder::read_dir(dir, ToolFiles::Skip, &Limits::default())
         .map_err(|source| AdoptError::Folder { path: path.to_owned(), source })
 }
 

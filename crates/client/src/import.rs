@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Origin, SourceDigest, SourceSkill,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 use skill::{Bundle, Limits, SkillName, SkillPath, archive};
 
@@ -326,7 +326,7 @@ fn is_skill(place: &Path, name: &SkillName) -> bool {
 fn read(path: &Path, library: &Path) -> Result<Bundle, InstallError> {
     let dir = folder::open_resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
     let unreadable = |source| InstallError::Folder { origin: path.display().to_string(), source };
-    let files = folder::read_dir(dir, Leftovers::Skip, &Limits::default()).map_err(unreadable)?;
+    let files = folder::read_dir(dir, ToolFiles::Skip, &Limits::default()).map_err(unreadable)?;
     let is_clawhub =
         |path: &SkillPath| path.as_str().starts_with(".clawhub/") || path.as_str().starts_with(".clawdhub/");
     if path.parent() == Some(library) || !files.paths().any(is_clawhub) {

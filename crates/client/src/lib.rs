@@ -10,8 +10,8 @@
 //!
 //! `skillhub publish release-notes --owner acme`
 //!
-//! 1. [`publish()`] reads the folder into a bundle (`read`) and validates it against the folder's name
-//!    (`checked_name`). `archive::check_content` refuses content that no archive may have, such as native programs.
+//! 1. [`publish()`] reads the folder into a bundle (`read`) and validates it against the folder's name.
+//!    `archive::check_content` refuses content that no archive may have, such as native programs.
 //! 2. `scan::clear_by` scans without a baseline: every finding counts as new.
 //! 3. `Registries::serving` opens the one registry for the owner: the configured one, or else the embedded one, which
 //!    is created on first use.
@@ -24,7 +24,7 @@
 //!    that lost the race plans again.
 //!
 //! In a git registry (`registry/remote.rs`), `Mirror::refresh` fetches the branch without trees into a bare repository
-//! of the home, and `Seen::check` refuses a history that does not contain the commit seen last. `Index::open_at` pins
+//! of the home, and `LastSeen::check` refuses a history that does not contain the commit seen last. `Index::open_at` pins
 //! the commit, so that other processes may move the mirror. `Mirror::fetch_missing` prefetches: it walks the tree along the
 //! needed paths, level by level, and fetches the missing objects of each level at once. `Index::append` makes a commit
 //! that no branch has (`take_draft`); pushing it is the commit point, because the server moves its branch only from the
@@ -75,7 +75,7 @@
 //!
 //! # Update, uninstall, adopt, import
 //!
-//! - `update` goes the same way. `newer` (`update/newer.rs`) finds the release, and the files of the installed one in
+//! - `update` goes the same way. `newer` (`update/candidate.rs`) finds the release, and the files of the installed one in
 //!   the history, the cache or the registry. `merge_release` (`install/merging.rs`) merges base, local changes and
 //!   release with libgit2's merge of files, so that the result is git's. A clean merge is committed with the release as
 //!   second parent (`Upstream`). A conflict becomes a `Proposal` with a `ProposedRelease`; `review::edit` resolves

@@ -123,7 +123,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> LinkState {
         let leads_nowhere = opened.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         return if leads_nowhere { LinkState::Dangling(leads_to) } else { LinkState::Elsewhere(leads_to) };
     }
-    let read = || library::folder::read(&dir, skill.as_str(), library::folder::Leftovers::Skip, library.limits()).ok();
+    let read = || library::folder::read(&dir, skill.as_str(), library::folder::ToolFiles::Skip, library.limits()).ok();
     match read() {
         Some(files) if library.former_contents(skill).any(|former| library::folder::has_content(&files, &former)) => {
             LinkState::Ours

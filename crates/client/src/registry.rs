@@ -11,9 +11,9 @@ mod mirrors;
 mod prefetch;
 mod records;
 mod remote;
+mod route;
 mod searched;
 mod signers;
-mod sources;
 mod web;
 
 use std::{
@@ -42,11 +42,11 @@ use mirror::Mirror;
 pub use mirrors::{MirrorCheck, MirrorsTidied};
 pub(crate) use prefetch::PrefetchItem;
 use remote::{Heads, Remote};
+use route::Opened;
+pub(crate) use route::Route;
+pub use route::installed_sources;
 pub(crate) use searched::SearchedRegistry;
 pub(crate) use signers::{SignerStatus, Signers};
-use sources::Opened;
-pub(crate) use sources::Route;
-pub use sources::installed_sources;
 use web::Web;
 
 use crate::{

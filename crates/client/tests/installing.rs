@@ -7,7 +7,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use client::{InstallError, InstallRequest, InstallStatus, Pick, PublishOptions};
 use library::{
     AgentDir, FolderState, Verdicts,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 use skill::Limits;
 use skill::failure::{Fails, FailureKind};
@@ -42,7 +42,7 @@ fn blocked_verdicts_are_cached_too() {
     let verdicts = || Verdicts::of(&world.home, "the one under test");
     let is_known = |folder: &Path| {
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
-        let bundle = folder::read_dir(dir, Leftovers::Skip, &Limits::default()).unwrap();
+        let bundle = folder::read_dir(dir, ToolFiles::Skip, &Limits::default()).unwrap();
         let mut scanned = false;
         verdicts().report_or(&bundle, |bundle| {
             scanned = true;

@@ -20,7 +20,7 @@ use skill_manage::{Context, ManageError, Notes, Rollback, gate_actor, roll_back}
 
 use crate::{
     gate::{Case, Decision, GateState, Line, Verdict, decide},
-    policy::OnDecline,
+    gate_config::OnDecline,
 };
 
 pub use replay::{Replayed, replay};

@@ -42,11 +42,11 @@ pub mod evals;
 mod evaluate;
 mod follow;
 mod gate;
+mod gate_config;
 mod gate_decision;
 mod import;
 pub mod lineage;
 pub mod optimise;
-mod policy;
 mod record;
 pub mod runs;
 mod stats;
@@ -59,9 +59,9 @@ pub use gate::{
     Case, Count, DRIFT_LEVEL, Decision, Evidence, GateState, KNOWN_RUNS, Line, RULES, RUNS_A_DAY, SETTLED_RUNS,
     Uncounted, Verdict, WHOLE, decide, pairs,
 };
+pub use gate_config::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use gate_decision::{GateDecision, alarms};
 pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
-pub use policy::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use record::{BYTES, Defaults, OutcomeRecord, QUERY_CHARS, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};
 pub use trend::SkillStats;

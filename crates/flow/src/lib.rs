@@ -12,7 +12,6 @@
 mod commands;
 mod decode;
 pub mod detours;
-mod gate;
 mod holders;
 mod language;
 mod lexical_words;
@@ -21,6 +20,7 @@ mod marks;
 mod names;
 mod parse;
 mod paths;
+mod prefilter;
 mod program;
 mod shell_words;
 mod taint;
@@ -28,11 +28,11 @@ mod words;
 
 pub use commands::Format;
 pub use decode::{LENIENT, unhex};
-pub use gate::Ends;
 pub use holders::{held, holds};
 pub use language::Language;
 pub use literals::Literals;
 pub use names::is_secret_name;
 pub use paths::{Steering, is_secret, steers};
+pub use prefilter::Ends;
 pub use program::Program;
 pub use taint::{Analysis, CLONED, End, Flow, Hosts, Kind, PACKED, Position, Taint, names_secret};

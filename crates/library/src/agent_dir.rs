@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::{
     checkout::{self, TemporaryOwner},
     disk::{ensure_dir, open_dir, sync_folder},
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     folder_link::FolderLink,
     originals,
     path_access_error::PathAccessError,
@@ -201,7 +201,7 @@ impl AgentDir {
     /// Returns [`AgentLinkError::Occupied`] if the name is taken by something else.
     pub fn place_copy(&self, skill: &SkillName, files: &Cleared) -> Result<AgentLink, AgentLinkError> {
         let path = self.path.join(skill.as_str());
-        match folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default()) {
+        match folder::read(&self.dir, skill.as_str(), ToolFiles::Skip, &skill::Limits::default()) {
             Ok(found) if folder::has_content(&found, files.bundle()) => Ok(AgentLink::Already(path)),
             Err(folder::FolderError::Missing(_)) => {
                 folder::write(&self.dir, skill.as_str(), files.bundle()).map_err(self.io(skill))?;
@@ -286,16 +286,16 @@ impl AgentDir {
 
     /// Returns whether a folder has exactly these files and no repository of its own.
     fn holds_only(&self, name: &str, files: &skill::Bundle) -> bool {
-        let found = folder::read(&self.dir, name, Leftovers::Skip, &skill::Limits::default());
+        let found = folder::read(&self.dir, name, ToolFiles::Skip, &skill::Limits::default());
         found.is_ok_and(|found| folder::has_content(&found, files)) && !self.holds_repository(name)
     }
 
     /// Returns whether a copy contains a version control history, which may exist nowhere else.
     fn holds_repository(&self, name: &str) -> bool {
         let is_repository = |path: &String| REPOSITORIES.contains(&path.rsplit('/').next().unwrap_or(path));
-        let leftovers =
-            folder::open(&self.dir, name).and_then(|dir| folder::leftovers_of(dir, &skill::Limits::default()));
-        leftovers.map_or(true, |left| left.iter().any(is_repository))
+        let tool_files =
+            folder::open(&self.dir, name).and_then(|dir| folder::tool_files_of(dir, &skill::Limits::default()));
+        tool_files.map_or(true, |left| left.iter().any(is_repository))
     }
 
     fn link<'a>(&'a self, name: &'a str) -> FolderLink<'a> {

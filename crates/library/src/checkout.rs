@@ -23,7 +23,7 @@ pub(crate) use temporary_owner::TemporaryOwner;
 
 use crate::{
     disk::{random_process_id, sync_folder},
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 
 /// Prefix of every temporary name in a library.
@@ -193,7 +193,7 @@ impl DisplacedFolder {
     /// Reads the folder's files. Returns `None` if it cannot be read as a skill.
     #[must_use]
     pub fn bundle(&self, limits: &Limits) -> Option<Bundle> {
-        folder::read(&self.root, &self.name, Leftovers::Skip, limits).ok()
+        folder::read(&self.root, &self.name, ToolFiles::Skip, limits).ok()
     }
 
     /// Deletes the folder, except for files of tools such as `.git`, which move to the skill's folder. If something
@@ -202,7 +202,7 @@ impl DisplacedFolder {
     /// # Errors
     /// Returns the I/O error; the folder then stays under [`DisplacedFolder::name`] for another attempt.
     pub fn discard(self, skill: &SkillName) -> io::Result<()> {
-        match self.carry_leftovers(skill) {
+        match self.carry_tool_files(skill) {
             Ok(()) => drop(remove_renamed(&self.root, &self.name)),
             Err(error) if is_in_the_way(&error) && keep_for_inspection(&self.root, &self.name) => {}
             Err(error) => return Err(error),
@@ -236,16 +236,16 @@ impl DisplacedFolder {
         let read = |path: &str| {
             let (parent, name) = path.rsplit_once('/')?;
             let parent = self.root.open_dir(parent).ok()?;
-            folder::read(&parent, name, Leftovers::Read, &Limits::default()).ok()
+            folder::read(&parent, name, ToolFiles::Read, &Limits::default()).ok()
         };
         read(one).is_some_and(|files| read(other).as_ref() == Some(&files))
     }
 
     /// Moves tool files (such as `.git`) from the displaced folder to the skill's place. When the skill is gone, those
     /// that can be regenerated ([`CACHES`]) are deleted.
-    fn carry_leftovers(&self, skill: &SkillName) -> io::Result<()> {
+    fn carry_tool_files(&self, skill: &SkillName) -> io::Result<()> {
         let opened = folder::open(&self.root, &self.name);
-        let found = opened.and_then(|dir| folder::leftovers_of(dir, &Limits::default())).unwrap_or_default();
+        let found = opened.and_then(|dir| folder::tool_files_of(dir, &Limits::default())).unwrap_or_default();
         for path in found {
             let (parent, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(parent, name)| (parent, name));
             let (from, to) = (format!("{}/{path}", self.name), format!("{skill}/{path}"));

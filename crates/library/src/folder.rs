@@ -29,13 +29,13 @@ use crate::{disk::sync_folder, resolved};
 use listing::{Entry, Kind};
 
 /// Tool files: names of files and folders that tools and systems create and that are not part of a skill.
-/// [`Leftovers::Skip`] ignores them, and a checkout leaves them in place.
-const LEFTOVERS: [&str; 9] =
+/// [`ToolFiles::Skip`] ignores them, and a checkout leaves them in place.
+const TOOL_FILES: [&str; 9] =
     [".git", ".gitmodules", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
 
 /// Treatment of tool files, which tools and systems create in a folder (`.git`, `node_modules`, `.DS_Store`, …).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leftovers {
+pub enum ToolFiles {
     /// Ignore them, since they are not part of the skill.
     Skip,
     /// Read them like files of the skill, for example to scan an untrusted folder.
@@ -95,23 +95,23 @@ struct Walk {
     /// Path of each directory with a trailing slash; empty for the folder itself.
     prefixes: Vec<String>,
     files: Vec<Found>,
-    leftovers: Vec<String>,
+    tool_files: Vec<String>,
 }
 
 /// Reads the folder `name` below `parent`.
 ///
 /// # Errors
 /// Returns [`FolderError`]. A link anywhere inside, or `name` itself being one, refuses the whole folder.
-pub fn read(parent: &Dir, name: &str, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
-    read_dir(open(parent, name)?, leftovers, limits)
+pub fn read(parent: &Dir, name: &str, tool_files: ToolFiles, limits: &Limits) -> Result<Bundle, FolderError> {
+    read_dir(open(parent, name)?, tool_files, limits)
 }
 
 /// Reads an open folder.
 ///
 /// # Errors
 /// Fails like [`read`].
-pub fn read_dir(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
-    let walk = Walk::over(dir, leftovers, limits)?;
+pub fn read_dir(dir: Dir, tool_files: ToolFiles, limits: &Limits) -> Result<Bundle, FolderError> {
+    let walk = Walk::over(dir, tool_files, limits)?;
     let mut files = Vec::with_capacity(walk.files.len());
     let mut left = limits.skill_bytes;
     for found in &walk.files {
@@ -139,7 +139,7 @@ pub struct Survey {
 /// # Errors
 /// Fails like [`read`], including the size limits.
 pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
-    let walk = Walk::over(dir, Leftovers::Skip, limits)?;
+    let walk = Walk::over(dir, ToolFiles::Skip, limits)?;
     let skill_md = match walk.files.iter().find(|found| found.path.is_skill_md()) {
         Some(found) => Some(walk.read_bytes(found, limits.skill_bytes)?.0),
         None => None,
@@ -239,26 +239,32 @@ pub fn create_at(path: &Path) -> Result<Dir, FolderError> {
 }
 
 impl Walk {
-    fn over(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Self, FolderError> {
+    fn over(dir: Dir, tool_files: ToolFiles, limits: &Limits) -> Result<Self, FolderError> {
         let mut walk =
-            Self { dirs: vec![dir], prefixes: vec![String::new()], files: Vec::new(), leftovers: Vec::new() };
+            Self { dirs: vec![dir], prefixes: vec![String::new()], files: Vec::new(), tool_files: Vec::new() };
         let mut next = 0;
         while next < walk.dirs.len() {
             let prefix = walk.prefixes[next].clone();
-            walk.enter(next, &prefix, leftovers, limits)?;
+            walk.enter(next, &prefix, tool_files, limits)?;
             next += 1;
         }
         walk.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(walk)
     }
 
-    fn enter(&mut self, parent: usize, prefix: &str, leftovers: Leftovers, limits: &Limits) -> Result<(), FolderError> {
+    fn enter(
+        &mut self,
+        parent: usize,
+        prefix: &str,
+        tool_files: ToolFiles,
+        limits: &Limits,
+    ) -> Result<(), FolderError> {
         let entries = listing::entries(&self.dirs[parent]).map_err(|error| FolderError::io(prefix, error))?;
         for Entry { name, kind } in entries {
             let name = name.to_str().ok_or_else(|| FolderError::NameEncoding(name.to_string_lossy().into_owned()))?;
             let path = format!("{prefix}{name}");
-            if leftovers == Leftovers::Skip && LEFTOVERS.contains(&name) {
-                self.leftovers.push(path);
+            if tool_files == ToolFiles::Skip && TOOL_FILES.contains(&name) {
+                self.tool_files.push(path);
                 continue;
             }
             match kind {
@@ -332,11 +338,11 @@ impl Walk {
     }
 }
 
-/// Returns the files of a bundle that [`Leftovers::Skip`] would see in its folder. An archive packed elsewhere may
+/// Returns the files of a bundle that [`ToolFiles::Skip`] would see in its folder. An archive packed elsewhere may
 /// contain a `.DS_Store` or a `node_modules`; its checkout must not count as edited because of that.
-pub(crate) fn without_leftovers(bundle: &Bundle) -> Bundle {
-    let is_leftover = |path: &&SkillPath| path.segments().any(|segment| LEFTOVERS.contains(&segment));
-    let left: Vec<SkillPath> = bundle.paths().filter(is_leftover).cloned().collect();
+pub(crate) fn without_tool_files(bundle: &Bundle) -> Bundle {
+    let is_tool_file = |path: &&SkillPath| path.segments().any(|segment| TOOL_FILES.contains(&segment));
+    let left: Vec<SkillPath> = bundle.paths().filter(is_tool_file).cloned().collect();
     left.iter().fold(bundle.clone(), |bundle, path| bundle.without_file(path))
 }
 
@@ -347,7 +353,7 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
         let kind = entry.file_type()?;
         let name = entry.file_name();
         // Names of a skill's files are always UTF-8.
-        let Some(name) = name.to_str().filter(|name| !LEFTOVERS.contains(name)) else { continue };
+        let Some(name) = name.to_str().filter(|name| !TOOL_FILES.contains(name)) else { continue };
         if kind.is_dir() {
             sync(&listing::open_child(dir, name)?)?;
         } else if kind.is_file() {
@@ -358,8 +364,8 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
 }
 
 /// Returns the tool files in an open folder, relative to it.
-pub(crate) fn leftovers_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, FolderError> {
-    Ok(Walk::over(dir, Leftovers::Skip, limits)?.leftovers)
+pub(crate) fn tool_files_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, FolderError> {
+    Ok(Walk::over(dir, ToolFiles::Skip, limits)?.tool_files)
 }
 
 #[cfg(unix)]
@@ -428,7 +434,7 @@ mod tests {
     }
 
     fn read_s(dir: &Dir) -> Result<Bundle, FolderError> {
-        read(dir, "s", Leftovers::Skip, &Limits::default())
+        read(dir, "s", ToolFiles::Skip, &Limits::default())
     }
 
     #[test]
@@ -471,17 +477,17 @@ mod tests {
             .unwrap();
         assert!(matches!(read_s(&dir), Err(FolderError::Special(_))));
         dir.symlink_contents("s", "t").unwrap();
-        assert!(matches!(read(&dir, "t", Leftovers::Skip, &Limits::default()), Err(FolderError::Link(_))));
+        assert!(matches!(read(&dir, "t", ToolFiles::Skip, &Limits::default()), Err(FolderError::Link(_))));
     }
 
     #[test]
-    fn tool_leftovers_are_skipped_by_default() {
+    fn tool_files_are_skipped_by_default() {
         let (_temp, dir) = temp();
         dir.create_dir_all("s/scripts/__pycache__").unwrap();
         dir.write("s/SKILL.md", "x").unwrap();
         dir.write("s/scripts/__pycache__/a.pyc", "x").unwrap();
         assert_eq!(read_s(&dir).unwrap().len(), 1);
-        assert_eq!(read(&dir, "s", Leftovers::Read, &Limits::default()).unwrap().len(), 2);
+        assert_eq!(read(&dir, "s", ToolFiles::Read, &Limits::default()).unwrap().len(), 2);
     }
 
     #[test]
@@ -491,9 +497,9 @@ mod tests {
         dir.write("s/a", vec![0; 100]).unwrap();
         dir.write("s/b", vec![0; 100]).unwrap();
         let limits = Limits { skill_bytes: 150, ..Limits::default() };
-        assert!(matches!(read(&dir, "s", Leftovers::Skip, &limits), Err(FolderError::Bundle(_))));
+        assert!(matches!(read(&dir, "s", ToolFiles::Skip, &limits), Err(FolderError::Bundle(_))));
         let limits = Limits { files_per_skill: 1, ..Limits::default() };
-        assert!(matches!(read(&dir, "s", Leftovers::Skip, &limits), Err(FolderError::Bundle(_))));
+        assert!(matches!(read(&dir, "s", ToolFiles::Skip, &limits), Err(FolderError::Bundle(_))));
     }
 
     #[test]

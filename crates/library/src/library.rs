@@ -1,6 +1,7 @@
 //! A folder of skills with its history, opened for reading or for one operation ([`Library`]).
 
 mod barred;
+mod change_mark;
 mod commit;
 mod comparison;
 mod decided;
@@ -13,7 +14,6 @@ mod history_cache;
 mod linking;
 mod lock_lines;
 mod logs;
-mod mark;
 mod observed_folder;
 mod prescan;
 mod recover;

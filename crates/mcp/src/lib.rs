@@ -15,10 +15,10 @@
 //!    agree, the refusal has a question: `consent::ask` puts it to the client and the call is repeated, or it stays
 //!    refused. A question with choices (`tools/deciding.rs`) gets a `consent::Answer`, which the repeated call applies.
 //! 3. The tool does what the command does, and returns the same document (`skill_manage::documents`).
-//! 4. `Server::conclude` records the tools that the skill declares in the `Session`, wakes `lookout::watch`, which
+//! 4. `Server::conclude` records the tools that the skill declares in the `Session`, wakes `change_watch::watch`, which
 //!    notifies the `Watchers` whose lists changed, and returns the document as structured content and as text.
 //!
-//! All connections share one `agent::CatalogueCache`. While somebody is subscribed, `lookout::watch` polls for changes by other
+//! All connections share one `agent::CatalogueCache`. While somebody is subscribed, `change_watch::watch` polls for changes by other
 //! programs, so that requests find a fresh catalogue in memory. `offer.rs` chooses the tools that a connection is
 //! offered, and `joining.rs` those that join once they are needed. `resources.rs` and `prompts.rs` show the same skills
 //! as resources and prompts. Over HTTP, each request

@@ -278,7 +278,7 @@ fn repair(place: &Workspace, listed: &ListedSkill, view: &AgentView, path: &Path
 fn restore(place: &Workspace, listed: &ListedSkill) -> String {
     let Some(path) = &listed.path else { return "skillhub doctor".to_owned() };
     let is_readable = library::folder::open_at(path)
-        .and_then(|dir| library::folder::read_dir(dir, library::folder::Leftovers::Skip, &skill::Limits::default()));
+        .and_then(|dir| library::folder::read_dir(dir, library::folder::ToolFiles::Skip, &skill::Limits::default()));
     if listed.head.is_none() || is_readable.is_err() {
         return move_aside(path, &listed.name);
     }

@@ -31,7 +31,7 @@
 //!    the request, see above.
 //! 4. `apply_all` (`manage.rs`) edits the bundle with `skill::edit::apply`. A patch matches exactly, or else ignoring
 //!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
-//!    already applied only if `SkillHistory` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the
+//!    already applied only if `SkillHistory` (`skill_history.rs`) finds it in the last 50 revisions of the file: its replacement in the
 //!    text proves nothing.
 //! 5. `conclude` (`conclude.rs`) judges the candidate. `check_standard` refuses new errors. `clear` scans the whole
 //!    bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Library, LinkChanges, LinkPlan, LinkTarget, Origin,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
 };
 use skill::SkillName;
 
@@ -113,7 +113,7 @@ fn shows_any(library: &Library, planned: &PlannedSkill, path: &Path) -> bool {
         return true;
     }
     let Ok(dir) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
-    let Ok(found) = folder::read_dir(dir, Leftovers::Skip, library.limits()) else { return false };
+    let Ok(found) = folder::read_dir(dir, ToolFiles::Skip, library.limits()) else { return false };
     let contents = [planned.cleared.bundle(), &planned.before, &planned.candidate.bundle];
     contents.into_iter().any(|content| folder::has_content(&found, content))
 }

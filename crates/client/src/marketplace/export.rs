@@ -9,7 +9,7 @@ use std::{
 use cap_std::fs::Dir;
 use library::{
     Durability, PathAccessError, ensure_dir,
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
     read_bounded, write_atomically,
 };
 use registry_index::{Entry, ReadError};
@@ -265,7 +265,7 @@ impl Target {
     }
 
     fn digest_at(&self, name: &QualifiedName) -> Result<Option<String>, MarketplaceError> {
-        let read = |dir| folder::read_dir(dir, Leftovers::Read, &Limits::default());
+        let read = |dir| folder::read_dir(dir, ToolFiles::Read, &Limits::default());
         match below(&self.dir, &format!("{}/{}", folder_of(name), name.name)).and_then(read) {
             Err(FolderError::Missing(_)) => Ok(None),
             bundle => Ok(Some(bundle?.digest().to_string())),

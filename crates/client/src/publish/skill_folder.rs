@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::folder::{self, Leftovers};
+use library::folder::{self, ToolFiles};
 use skill::{
     Bundle, Limits, Problem, SkillName, Strictness, archive,
     validate::{TEMPLATE_LINE, validate_bundle},
@@ -25,7 +25,7 @@ impl SkillFolder {
     /// Reads and validates the skill in a folder.
     pub fn read(folder: &Path) -> Result<Self, PublishError> {
         let (path, dir) = open(folder)?;
-        match folder::read_dir(dir, Leftovers::Skip, &Limits::default()) {
+        match folder::read_dir(dir, ToolFiles::Skip, &Limits::default()) {
             Ok(bundle) => Self::of(&path, bundle),
             Err(source) => Err(PublishError::Folder { path, source }),
         }

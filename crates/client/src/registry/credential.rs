@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Registries, records,
-    sources::{FILE, place_of},
+    route::{FILE, place_of},
     web::Credential,
 };
 use crate::login::Logins;

@@ -10,7 +10,7 @@ use skill_manage::ManageError;
 use crate::{
     decline::REFERENCE_RUNS,
     gate::{Count, GateState, Line},
-    policy::OnDecline,
+    gate_config::OnDecline,
     runs::{Result as RunResult, runs},
 };
 

@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, Limits, SkillPath};
 
-use super::{Leftovers, Walk, listing, read_dir};
+use super::{ToolFiles, Walk, listing, read_dir};
 
 /// Minimum age, in seconds, of a folder's newest timestamp. A change within the timestamp granularity would go
 /// unnoticed; this exceeds the coarsest granularity of a file system.
@@ -45,7 +45,7 @@ impl Signature {
 
     /// Takes the signature of a folder of any age, with its newest timestamp in seconds.
     fn taken(root: &Dir, name: &str, limits: &Limits) -> Option<(Self, i64)> {
-        let walk = Walk::over(listing::open_child(root, name).ok()?, Leftovers::Skip, limits).ok()?;
+        let walk = Walk::over(listing::open_child(root, name).ok()?, ToolFiles::Skip, limits).ok()?;
         let folders = walk.prefixes.iter().map(|prefix| prefix.trim_end_matches('/').to_owned());
         let paths: Vec<String> = folders.chain(walk.files.iter().map(|found| found.path.to_string())).collect();
         let paths = paths.join("\n");
@@ -79,7 +79,7 @@ fn look(root: &Dir, name: &str, paths: &str) -> Option<(u64, i64)> {
 
 /// Reads the content of the folder `name`. Returns `None` if it cannot be read as a skill.
 pub(crate) fn content(root: &Dir, name: &str, limits: &Limits) -> Option<Content> {
-    let found: Bundle = read_dir(listing::open_child(root, name).ok()?, Leftovers::Skip, limits).ok()?;
+    let found: Bundle = read_dir(listing::open_child(root, name).ok()?, ToolFiles::Skip, limits).ok()?;
     Some(Content { digest: found.digest(), paths: found.paths().cloned().collect() })
 }
 

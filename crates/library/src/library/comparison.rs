@@ -10,7 +10,7 @@ use skill::{Bundle, SkillName};
 use super::{Library, LibraryError};
 use crate::{
     disk::open_dir,
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
     journal,
     lock::LibraryLock,
     revision::Revision,
@@ -70,7 +70,7 @@ impl Library {
             _ => Bundle::default(),
         };
         let read = match self.root()? {
-            Some(root) => folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()),
+            Some(root) => folder::read(&root, skill.as_str(), ToolFiles::Skip, self.limits()),
             None => Err(FolderError::Missing(skill.to_string())),
         };
         let found = match read {
@@ -78,7 +78,7 @@ impl Library {
             Err(FolderError::Missing(_)) => FolderContent::Missing,
             Err(fault) => FolderContent::Unreadable(fault),
             Ok(found) if found.is_empty() && committed.is_empty() => FolderContent::Absent,
-            Ok(found) if folder::has_content(&found, &folder::without_leftovers(&committed)) => FolderContent::Same,
+            Ok(found) if folder::has_content(&found, &folder::without_tool_files(&committed)) => FolderContent::Same,
             Ok(found) => FolderContent::Different(folder::with_recorded_modes(found, &committed)),
         };
         Ok(Comparison { base, committed, found })

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     checkout::{self, DisplacedFolder},
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
     journal::{Journal, Temporary},
     revision::{Content, NewRevision},
     storage::HeadChange,
@@ -85,7 +85,7 @@ impl Library {
         traces: Traces,
     ) -> Result<bool, LibraryError> {
         let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(checkout::keep_for_inspection(root, name)) };
-        let found = match folder::read(root, name, Leftovers::Skip, self.limits()) {
+        let found = match folder::read(root, name, ToolFiles::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => return Ok(true),
             Err(FolderError::Io { .. }) => return Ok(false),
@@ -118,7 +118,7 @@ impl Library {
             let why = "the folder was changed at the same time and is no longer a readable skill";
             return put_back(part, displaced, why, settled);
         };
-        let is_known = |known: &Bundle| folder::has_content(&found, &folder::without_leftovers(known));
+        let is_known = |known: &Bundle| folder::has_content(&found, &folder::without_tool_files(known));
         if found.is_empty() || part.known.iter().any(is_known) {
             return discard(part, displaced, Checkout::Done, settled);
         }
@@ -197,7 +197,7 @@ fn head_of<'a>(name: &str, temporary: &[Temporary], heads: &'a [HeadChange]) -> 
 fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
     match traces {
         Traces::Whole => {
-            let is_state = |state: &Bundle| folder::has_content(found, &folder::without_leftovers(state));
+            let is_state = |state: &Bundle| folder::has_content(found, &folder::without_tool_files(state));
             found.is_empty() || states.iter().any(is_state)
         }
         Traces::Cut => found.files().all(|(path, file)| states.iter().any(|state| holds(state, path, file))),

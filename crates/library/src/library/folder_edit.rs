@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     edit_policy::HandEdit,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     revision::Action,
     state::{SkillState, State},
 };
@@ -293,7 +293,7 @@ impl Library {
     /// The library cannot be read.
     pub fn files_in_folder(&self, skill: &SkillName) -> Result<Option<Bundle>, LibraryError> {
         let limits: &Limits = self.limits();
-        let read = |root| folder::read(&root, skill.as_str(), Leftovers::Skip, limits).ok();
+        let read = |root| folder::read(&root, skill.as_str(), ToolFiles::Skip, limits).ok();
         Ok(self.root()?.and_then(read))
     }
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     agent_dir::{AgentDir, AgentLink, AgentLinkError},
     events::{self, Event, operation_id},
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     journal::Record,
     links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
     lock::LibraryLock,
@@ -315,8 +315,8 @@ impl Library {
     /// Returns whether a folder, or the target of a link, has the content of one of the skill's revisions.
     fn shows_content(&self, path: &Path, skill: &SkillName) -> bool {
         let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
-        let Ok(found) = folder::read_dir(found, Leftovers::Skip, self.limits()) else { return false };
-        self.former_contents(skill).any(|former| folder::has_content(&found, &folder::without_leftovers(&former)))
+        let Ok(found) = folder::read_dir(found, ToolFiles::Skip, self.limits()) else { return false };
+        self.former_contents(skill).any(|former| folder::has_content(&found, &folder::without_tool_files(&former)))
     }
 
     /// Creates the link to a skill in an agent's folder, or a copy of the skill where links cannot be made.

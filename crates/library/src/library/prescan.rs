@@ -9,7 +9,7 @@ use super::{
     summary::SkillMdSummary,
     threads::in_threads,
 };
-use crate::folder::{self, Leftovers};
+use crate::folder::{self, ToolFiles};
 
 /// Batch size of the prescan, in folders. All files of a batch are in memory.
 pub(super) const AHEAD: usize = 256;
@@ -23,7 +23,7 @@ pub(super) struct Prescan {
 impl Prescan {
     fn of(root: &Dir, name: &SkillName, scanner: Scanner, limits: &Limits) -> Option<Self> {
         let files =
-            folder::read(root, name.as_str(), Leftovers::Skip, limits).ok().filter(|files| !files.is_empty())?;
+            folder::read(root, name.as_str(), ToolFiles::Skip, limits).ok().filter(|files| !files.is_empty())?;
         let problems = validate_bundle(&files, Some(name.as_str()), Strictness::Standard, limits);
         let problems = problems.into_iter().filter(prevents_use).collect();
         let front = SkillMdSummary::of(&files, name, limits);

@@ -12,7 +12,7 @@ use crate::{
     checkout,
     disk::{ensure_dir, ensure_resolved, open_dir, sync_folder},
     events::{self, Event},
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
     journal::{self, Journal, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::store,
@@ -160,13 +160,13 @@ impl Library {
         let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(()) };
         let new = self.bundle(&head.new)?;
         let root = ensure_resolved(self.path())?;
-        let found = match folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()) {
+        let found = match folder::read(&root, skill.as_str(), ToolFiles::Skip, self.limits()) {
             Ok(found) => found,
             Err(FolderError::Missing(_)) => Bundle::default(),
             Err(_) => return Ok(()),
         };
         let is_empty_rest = new.is_empty() && found.is_empty() && root.is_dir(skill.as_str());
-        if folder::has_content(&found, &folder::without_leftovers(&new)) && !is_empty_rest {
+        if folder::has_content(&found, &folder::without_tool_files(&new)) && !is_empty_rest {
             return Ok(());
         }
         let (old, states) = self.states_since(head)?;
@@ -285,7 +285,7 @@ fn last_heads(records: &[Record]) -> Vec<HeadChange> {
 
 /// Returns whether a folder is a revision as a crash may have left it, without changes by a user.
 fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
-    let state = folder::without_leftovers(state);
+    let state = folder::without_tool_files(state);
     folder::has_content(found, &state)
         || (traces == Traces::Cut
             && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_truncation(file, whole))))

@@ -17,7 +17,7 @@ use super::{Library, LibraryError};
 use crate::{
     agent_dir::{AgentDir, AgentLinkError},
     disk::open_dir,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     lock::LibraryLock,
     state::State,
     trials::StoredTrial,
@@ -153,7 +153,7 @@ pub(super) fn check_out(own: &Dir, id: &str, skill: &SkillName, files: &Cleared)
     own.create_dir_all(FOLDER)?;
     let trials = own.open_dir(FOLDER)?;
     let found = trials.open_dir(id).ok().map(|trial| {
-        folder::read(&trial, skill.as_str(), Leftovers::Skip, &skill::Limits::default())
+        folder::read(&trial, skill.as_str(), ToolFiles::Skip, &skill::Limits::default())
             .is_ok_and(|found| folder::with_recorded_modes(found, files.bundle()) == *files.bundle())
     });
     match found {

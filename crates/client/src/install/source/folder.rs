@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Origin,
-    folder::{self, FolderError, Leftovers},
+    folder::{self, FolderError, ToolFiles},
 };
 use skill::Limits;
 
@@ -86,7 +86,7 @@ impl Source<'_> {
         let place = if skill.folder.is_empty() { top.path.clone() } else { top.path.join(&skill.folder) };
         let dir = if skill.folder.is_empty() { top.dir.try_clone() } else { top.dir.open_dir(&skill.folder) };
         let dir = dir.map_err(|source| InstallError::Open { path: place.clone(), source })?;
-        let bundle = folder::read_dir(dir, Leftovers::Skip, &Limits::default());
+        let bundle = folder::read_dir(dir, ToolFiles::Skip, &Limits::default());
         let bundle = bundle.map_err(|source| InstallError::Folder { origin: place.display().to_string(), source })?;
         let fallback = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = place.display().to_string();

@@ -28,7 +28,7 @@ fn revision_keeps_bytes_and_modes() {
     assert_eq!(again.bundle(&committed.revision.id).unwrap(), whole);
     assert_eq!(committed.revision.digest, whole.digest());
     let root = open_dir(again.path()).unwrap().unwrap();
-    let found = crate::folder::read(&root, "pdf", crate::folder::Leftovers::Skip, again.limits()).unwrap();
+    let found = crate::folder::read(&root, "pdf", crate::folder::ToolFiles::Skip, again.limits()).unwrap();
     assert_eq!(found, whole);
     assert_eq!(place.names(), ["pdf"]);
 }

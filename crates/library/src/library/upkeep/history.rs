@@ -6,7 +6,7 @@ use skill::SkillName;
 use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     disk::open_dir,
-    folder::{self, Leftovers},
+    folder::{self, ToolFiles},
     journal::Journal,
     journal::Piece,
     lock::LibraryLock,
@@ -157,7 +157,7 @@ impl Library {
     }
 
     fn files_as_objects(&self, root: &Dir, name: &str) -> Vec<Object> {
-        let Ok(files) = folder::read(root, name, Leftovers::Skip, self.limits()) else { return Vec::new() };
+        let Ok(files) = folder::read(root, name, ToolFiles::Skip, self.limits()) else { return Vec::new() };
         let Ok(Some(storage)) = self.storage() else { return Vec::new() };
         files.files().filter_map(|(_, file)| storage.object_of(file).ok()).collect()
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets up random homes of honest skills at a terminal, and undoes it.
 
-    python3 tests/trials/homes.py SKILLHUB ARCHIVE [HOMES] [SEED] [--claude]
+    python3 tests/setup/random_homes.py SKILLHUB ARCHIVE [HOMES] [SEED] [--claude]
 
 ARCHIVE is a gzipped tar with a folder for each skill. Each home gets 20 of them in ~/.claude/skills and three in the
 .claude/skills of a git repository. Skills whose SKILL.md has no name or description are left out. For each home:
