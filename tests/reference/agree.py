@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds skillhub against the reference library of the Agent Skills standard, verdict by verdict.
+"""Compares skillhub with the reference library of the Agent Skills standard, verdict by verdict.
 
     python3 tests/reference/agree.py [SKILLHUB] [--count N] [--seed N]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the bill of materials of installed skills against the official schema of CycloneDX 1.6.
+"""Checks the bill of materials of installed skills against the official schema of CycloneDX 1.6.
 
     python3 tests/reference/cyclonedx.py [SKILLHUB]
 

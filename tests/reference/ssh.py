@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds signatures of releases against the real ssh-keygen and ssh-agent.
+"""Checks signatures of releases with the real ssh-keygen and ssh-agent.
 
     python3 tests/reference/ssh.py [SKILLHUB]
 

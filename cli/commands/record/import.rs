@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evolve::{BYTES, Host, OutcomeRecord, ReadRevision, SkillHistory, SkillUse, Transcripts};
+use evolve::{BYTES, Host, KnownRevisions, OutcomeRecord, ReadRevision, SkillUse, Transcripts};
 use library::Library;
 use skill::SkillName;
 
@@ -84,13 +84,13 @@ fn records(context: &Context, uses: &[SkillUse], totals: &mut ImportCounts) -> R
 }
 
 /// Reads the history in the first library that has the skill, which is the one that records its outcomes.
-fn history(libraries: &[Library], name: &SkillName) -> Result<SkillHistory, CliError> {
+fn history(libraries: &[Library], name: &SkillName) -> Result<KnownRevisions, CliError> {
     for library in libraries {
         if library.head(name)?.is_some() {
-            return Ok(SkillHistory::of(library, name)?);
+            return Ok(KnownRevisions::of(library, name)?);
         }
     }
-    Ok(SkillHistory::default())
+    Ok(KnownRevisions::default())
 }
 
 /// Adds a file, or all possible transcripts of a folder. Links are skipped.

@@ -24,7 +24,7 @@ use skill::objects_and_commas;
 
 use crate::record::OutcomeRecord;
 
-pub use attribution::{ReadRevision, SkillHistory, is_distinguishable};
+pub use attribution::{KnownRevisions, ReadRevision, is_distinguishable};
 
 /// Host with a supported transcript format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -61,7 +61,7 @@ pub use gate::{
 };
 pub use gate_config::{GateConfig, GateConfigError, KNOWN_RATE_ALPHA, OnDecline, UNKNOWN_RATE_ALPHA};
 pub use gate_decision::{GateDecision, alarms};
-pub use import::{Host, ReadRevision, SkillHistory, SkillUse, Transcripts};
+pub use import::{Host, KnownRevisions, ReadRevision, SkillUse, Transcripts};
 pub use record::{BYTES, Defaults, OutcomeRecord, QUERY_CHARS, REQUESTS, RecordError, RecordSummary, record, requests};
 pub use stats::{DAYS, Day, RevisionStats, Stats};
 pub use trend::SkillStats;

@@ -1,4 +1,4 @@
-//! [`SkillHistory`]: the revision that a use of a skill read, by the text that the host gave to the model.
+//! [`KnownRevisions`]: the revision that a use of a skill read, by the text that the host gave to the model.
 
 use jiff::Timestamp;
 use library::{Library, LibraryError, RevisionId};
@@ -11,7 +11,7 @@ const REVISIONS: usize = 500;
 
 /// The revisions of a skill with their texts, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct SkillHistory(Vec<KnownRevision>);
+pub struct KnownRevisions(Vec<KnownRevision>);
 
 #[derive(Debug, Clone)]
 struct KnownRevision {
@@ -32,7 +32,7 @@ pub enum ReadRevision {
     NoHistory,
 }
 
-impl SkillHistory {
+impl KnownRevisions {
     /// Reads the newest revisions of a skill.
     ///
     /// # Errors
@@ -126,17 +126,17 @@ mod tests {
     use super::*;
     use crate::import::Host;
 
-    fn history(texts: &[(i64, &str)]) -> SkillHistory {
+    fn history(texts: &[(i64, &str)]) -> KnownRevisions {
         let known = texts.iter().map(|(second, text)| KnownRevision {
             id: RevisionId::new(format!("{second:040}")),
             time: Timestamp::from_second(*second).unwrap(),
             text: Some((*text).to_owned()),
         });
-        SkillHistory(known.rev().collect())
+        KnownRevisions(known.rev().collect())
     }
 
     /// Returns the second of the revision that was read, or 0 for an unrecorded text.
-    fn read(history: &SkillHistory, second: i64, content: Option<&str>) -> i64 {
+    fn read(history: &KnownRevisions, second: i64, content: Option<&str>) -> i64 {
         let mut used = SkillUse::new(Host::Codex, "a", "s", Timestamp::from_second(second).ok());
         used.content = content.map(Into::into);
         match history.read_by(&used) {
@@ -172,7 +172,7 @@ mod tests {
         let history = history(&[(10, FIRST), (20, LONGER)]);
         assert_eq!(read(&history, 99, Some("# A\n\n1. Read twice.\n2. Sort.\n")), 0);
         assert_eq!(read(&history, 99, Some("")), 0);
-        assert_eq!(read(&SkillHistory::default(), 99, Some("# A")), -1);
+        assert_eq!(read(&KnownRevisions::default(), 99, Some("# A")), -1);
     }
 
     #[test]
