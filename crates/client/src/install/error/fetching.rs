@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use library::Origin;
+use library::{Origin, RegistryRelease};
 use registry_index::FetchError;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::shell_word;
@@ -37,7 +37,9 @@ impl InstallError {
     pub(crate) fn lock_differs(locked: &LockedSkill, what: String) -> Self {
         let hint = match &locked.origin {
             Origin::Registry(release) => {
-                format!("restore the lock file, or choose another version: skillhub info {}", release.name)
+                let RegistryRelease { name, registry, .. } = release;
+                let info = format!("skillhub info {name} --registry {}", shell_word(registry));
+                format!("restore the lock file, or choose another version: {info}")
             }
             Origin::Git { .. } | Origin::Folder { .. } | Origin::Archive { .. } => {
                 let alias = locked.alias.as_ref().map(|alias| format!(" --as {alias}")).unwrap_or_default();
