@@ -220,7 +220,7 @@ impl Offer {
         let mut skill = content.clone();
         (skill["name"], skill["description"]) = ("notes".into(), "Handles notes.".into());
         let (path, index) = (format!(".well-known/{form}/index.json"), json!({"skills": [skill]}).to_string());
-        write_files(&self.sandbox.path("files"), &[(&path, index.as_bytes(), false)]);
+        write_files(&self.sandbox.path("files"), &[(path.as_str(), index.as_bytes(), false)]);
     }
 
     fn commit(&self, folder: &Path) {
