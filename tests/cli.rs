@@ -31,6 +31,7 @@ mod documents;
 mod downloads;
 #[cfg(unix)]
 mod evals;
+mod every_source;
 mod failing_closed;
 #[cfg(unix)]
 mod following_trials;

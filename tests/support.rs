@@ -6,6 +6,7 @@
 mod answer;
 mod archive;
 mod daemon;
+mod fixed;
 mod git;
 #[cfg(target_os = "linux")]
 mod hints;
@@ -26,6 +27,7 @@ mod web;
 pub use answer::Answer;
 pub use archive::{Member, zip, zip_bomb};
 pub use daemon::Daemon;
+pub use fixed::{Fixed, answer_with, redirect};
 pub use git::{bare_log, git, git_bytes, repository};
 pub use hosting::Hosting;
 pub use layout::Layout;

@@ -3,10 +3,13 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use library::{Library, Revision};
+use library::Revision;
 use serde_json::Value;
 use skill::counted;
-use skill_manage::{ManageError, documents};
+use skill_manage::{
+    ManageError,
+    documents::{self, PastRevision},
+};
 
 use crate::{
     context::Context,
@@ -40,9 +43,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
         return lines(context.out, documents::lines(&library, name, limit)?);
     }
     let history = documents::history(&library, name, limit)?;
-    context
-        .out
-        .long_answer(&history, || history.revisions.iter().map(|revision| text(&library, revision)).collect())?;
+    context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;
     Ok(Exit::Done)
 }
 
@@ -62,7 +63,7 @@ pub fn accepted(revision: &Revision) -> Option<String> {
     Some(visible(&format!("proposal {} {edited}accepted by {}", acceptance.proposal, acceptance.reviewer)))
 }
 
-fn text(library: &Library, revision: &Revision) -> String {
+fn text(PastRevision { revision, merged_from }: &PastRevision) -> String {
     let stamp = &revision.stamp;
     let style = verdict_style(revision.verdict);
     let files = counted(revision.files_changed, "file");
@@ -81,8 +82,7 @@ fn text(library: &Library, revision: &Revision) -> String {
     if let Some(accepted) = accepted(revision) {
         text.push_str(&format!("      {accepted}\n"));
     }
-    let fork = library.merged_fork(revision);
-    if let Some(origin) = fork.as_ref().or(revision.origin.as_ref())
+    if let Some(origin) = merged_from.as_ref().or(revision.origin.as_ref())
         && matches!(revision.action, library::Action::Install | library::Action::Update)
     {
         let release = origin.version().map(|version| format!(" {version}")).unwrap_or_default();

@@ -22,7 +22,7 @@ use crate::{
   skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields.\" --in skills")]
 pub struct NewArgs {
     /// Name of the skill and of its folder, or a title in any script
-    name: String,
+    name: Option<String>,
     /// Name of the skill and of its folder, if NAME is a title
     #[arg(long = "name", value_name = "ASCII_NAME", id = "ascii_name")]
     ascii_name: Option<String>,
@@ -74,9 +74,12 @@ fn chosen(text: &str) -> Result<SkillName, CliError> {
 
 /// Creates the folder with its `SKILL.md`.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
+    let given = args.name.as_deref().ok_or_else(|| {
+        CliError::usage("the new skill needs a name").hint("name it and its folder: skillhub new pdf-forms")
+    })?;
     let (name, title) = match &args.ascii_name {
-        Some(name) => (chosen(name)?, Some(args.name.trim()).filter(|title| *title != name)),
-        None => named(&args.name)?,
+        Some(name) => (chosen(name)?, Some(given.trim()).filter(|title| *title != name)),
+        None => named(given)?,
     };
     let text = template::skill_md(name.as_str(), title, args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };

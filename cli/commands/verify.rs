@@ -95,7 +95,7 @@ fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliEr
     Ok(())
 }
 
-/// Returns the hint for an entry that is not intact.
+/// Returns the hint for an entry that is not intact, or whose lock file is behind.
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
     let hint = match skill.status {
@@ -105,6 +105,7 @@ fn hint(skill: &Verified) -> String {
         }
         // No history explains the change, so there may be no revision to return to.
         VerifyStatus::Tampered => format!("see the changes: skillhub status {name}"),
+        VerifyStatus::Modified if skill.files.is_empty() => "update the lock file: skillhub doctor --fix".to_owned(),
         _ => {
             format!("see the changes with `skillhub status {name}`; undo them with `skillhub rollback {name} head`")
         }

@@ -255,6 +255,11 @@ fn fork_is_merged_into_its_original() {
     sandbox.done(&["verify"]);
     let history = sandbox.run(&["history", "alpha"]).exits(0).text();
     assert!(history.contains("from me/alpha 1.0.0 in "), "{history}");
+    let revisions = sandbox.done(&["history", "alpha"])["revisions"].take();
+    assert_eq!(
+        (&revisions[0]["merged_from"]["name"], &revisions[1]["merged_from"]),
+        (&json!("me/alpha"), &json!(null))
+    );
     let lineage = sandbox.run(&["lineage", "alpha"]).exits(0).text();
     assert!(lineage.contains("merged from me/alpha 1.0.0"), "{lineage}");
     assert!(merged["skills"][0]["warnings"].to_string().contains("was merged in"), "{merged:#}");

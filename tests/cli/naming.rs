@@ -110,7 +110,7 @@ fn clone_restores_other_name() {
     sandbox.ask(&["-C", at, "install"]).refused_with_hint(8, "damaged_lock_file");
 }
 
-/// History, pins, proposals, outcomes and removal of one skill leave the other alone.
+/// History, pins, proposals, outcomes, updates and removal of one skill leave the other alone.
 #[test]
 fn no_state_crosses_between_names() {
     let sandbox = two_owners();
@@ -125,6 +125,10 @@ fn no_state_crosses_between_names() {
     sandbox.ask(&["manage", "patch", "review-2", "--find", "Read it.", "--replace", "R."]).exits(5);
     sandbox.done(&["manage", "patch", "code-review", "--find", "Read it.", "--replace", "Read all."]);
     assert!(!text(&sandbox, "review-2").contains("Read all."));
+    release(&sandbox, "acme", "Two of acme.");
+    assert_eq!(sandbox.done(&["update", "acme/code-review"])["skills"][0]["status"], "merged");
+    assert!(text(&sandbox, "code-review").contains("Two of acme.\n\nRead all."));
+    assert!(count("review-2") == 3 && !text(&sandbox, "review-2").contains("Two of acme."));
 
     sandbox.done(&["uninstall", "code-review"]);
     assert!(!lock(&sandbox).contains("acme/code-review") && lock(&sandbox).contains("as = \"review-2\""));
@@ -246,8 +250,12 @@ fn title_is_found_on_a_server() {
     let found = colleague.done(&[&["search", "中文"], &at[..]].concat());
     let full = format!("mei/{name}");
     assert_eq!((&found["results"][0]["name"], &found["results"][0]["title"]), (&json!(full), &json!("中文技能")));
+    let by_title = colleague.ask(&[&["install", "中文技能"], &at[..]].concat()).refused_with_hint(7, "not_found");
+    assert!(by_title["hint"].as_str().unwrap().contains(&full), "{by_title}");
     colleague.done(&[&["install", &full], &at[..]].concat());
     assert_eq!(colleague.done(&["list"])["skills"][0]["title"], "中文技能");
+    assert_eq!(colleague.done(&["read", "中文技能"])["name"], name);
+    assert!(colleague.run(&["prompt"]).exits(0).text().contains("中文技能"));
     for page in ["/", &format!("/{full}")] {
         let headers = [("Accept", "text/html")];
         let html = server.send("GET", page, &headers, b"").text();

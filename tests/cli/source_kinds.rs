@@ -3,10 +3,7 @@
 
 use std::{
     fs,
-    io::{Read, Write},
-    net::{Ipv4Addr, TcpListener},
     path::Path,
-    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -14,7 +11,9 @@ use std::{
 use serde_json::{Value, json};
 use skill::Digest;
 
-use crate::support::{Answer, Sandbox, Server, Terminal, Web, git, repository, skill_md, write_files, zip_bomb};
+use crate::support::{
+    Answer, Fixed, Sandbox, Server, Terminal, Web, git, redirect, repository, skill_md, write_files, zip_bomb,
+};
 
 /// Lines between those that the tests change, so that both sides of a merge are apart.
 const BODY: &str = "Read the input.\n\nCheck each line.\n\nWrite the output.\n";
@@ -303,40 +302,6 @@ fn clawhub_files_match_their_list() {
     list(json!([{"path": "SKILL.md", "sha256": sha256(text.as_bytes())}]));
     sandbox.done(&["install", &address]);
     assert!(!sandbox.cwd().join(".agents/skills/claw/_meta.json").exists());
-}
-
-/// A server on loopback that answers every request with the same bytes, and then holds the connection for a while.
-struct Fixed {
-    url: String,
-    seen: Arc<Mutex<String>>,
-}
-
-impl Fixed {
-    fn start(answer: Vec<u8>, hold: Duration) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(String::new()));
-        let log = Arc::clone(&seen);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut bytes = [0; 4096];
-                let read = stream.read(&mut bytes).unwrap_or(0);
-                log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
-                let _closed = stream.write_all(&answer);
-                thread::sleep(hold);
-            }
-        });
-        Self { url, seen }
-    }
-
-    fn seen(&self) -> String {
-        self.seen.lock().unwrap().clone()
-    }
-}
-
-fn redirect(to: &str) -> Vec<u8> {
-    format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into_bytes()
 }
 
 #[test]

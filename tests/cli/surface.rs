@@ -242,6 +242,11 @@ fn usage_errors_name_what_is_missing_in_json_too() {
     assert!(message(&["history"]).contains("<NAME>"));
     assert!(message(&["index"]).contains("subcommand"));
     assert!(message(&["log", "--limit", "0"]).contains("--limit"));
+    for command in ["new", "init"] {
+        let answer = sandbox.run(&[command]).exits(2);
+        assert!(answer.stderr.contains("skillhub new pdf-forms"), "{answer}");
+        sandbox.ask(&[command]).refused_with_hint(2, "usage");
+    }
 }
 
 #[test]

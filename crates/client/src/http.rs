@@ -217,6 +217,8 @@ pub(crate) struct HttpRequest<'a> {
 pub(crate) struct HttpResponse {
     /// HTTP status of the response.
     pub status: u16,
+    /// URL to which the server redirects, without credentials.
+    pub redirect: Option<String>,
     /// Body, complete and within the limit.
     pub bytes: Vec<u8>,
 }
@@ -242,7 +244,8 @@ pub(crate) fn ask(url: &str, ask: &HttpRequest<'_>, limit: u64) -> Result<HttpRe
     let request = request.body(ask.body.map_or_else(Vec::new, |(_, bytes)| bytes.to_vec()));
     let request = request.map_err(|error| invalid(&error))?;
     let answer = agent(url)?.run(request).map_err(|error| unreached(url, &error))?;
-    Ok(HttpResponse { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
+    let (status, redirect) = (answer.status().as_u16(), target_of(url, &answer));
+    Ok(HttpResponse { status, redirect, bytes: read(answer, url, limit)? })
 }
 
 /// Checks that a token may be sent to a URL.
@@ -279,7 +282,10 @@ fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
 
 /// Returns the URL to which a server redirects, with the credentials removed. `None` if it does not redirect to a URL.
 pub(crate) fn redirect_target(url: &str) -> Option<String> {
-    let answer = agent(url).ok()?.get(url).call().ok()?;
+    target_of(url, &agent(url).ok()?.get(url).call().ok()?)
+}
+
+fn target_of(url: &str, answer: &Response<ureq::Body>) -> Option<String> {
     let to = answer.headers().get(LOCATION)?.to_str().ok()?;
     joined(url, to).map(|to| without_user(&to).replacen("…@", "", 1))
 }

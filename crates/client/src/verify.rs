@@ -142,10 +142,13 @@ impl Verified {
             || (is_content(&committed) && on_disk.same_but_line_ends(&committed));
         if !is_same {
             self.files = diff::diff(&committed, &on_disk).files;
-            if !self.files.is_empty() && is_known(library, name, content)? {
-                return Ok(Self { status: VerifyStatus::Modified, ..self });
+            if !is_known(library, name, content)? {
+                return Ok(self.is(VerifyStatus::Tampered, "its content does not match the lock file"));
             }
-            return Ok(self.is(VerifyStatus::Tampered, "its content does not match the lock file"));
+            // Without a difference, a command was killed after it had recorded the edit and before it wrote the lock
+            // file.
+            let why = self.files.is_empty().then(|| "the lock file has an earlier revision of it".to_owned());
+            return Ok(Self { status: VerifyStatus::Modified, why, ..self });
         }
         let is_release = content == entry.origin.digest().known() || {
             let release = library.release_here(name, &entry.origin)?;

@@ -12,7 +12,7 @@ mod status;
 use jiff::Timestamp;
 
 pub use difference::{Comparison, DiffBase, at, compare};
-pub use history::{History, history};
+pub use history::{History, PastRevision, history};
 pub use lines::{line, lines};
 pub use proposals::{ShownProposal, deltas, proposal, proposals, waiting};
 pub use status::{FileStatus, HostsDocument, NumberedRevision, Overview, SkillStatus, overview, overview_of_all};

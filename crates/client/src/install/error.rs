@@ -109,8 +109,8 @@ pub enum InstallError {
         name: String,
         /// Description of the difference.
         what: String,
-        /// True if only `--frozen` prevents the change of the lock file.
-        is_frozen: bool,
+        /// Next step for the user.
+        hint: String,
     },
     /// The archive is invalid.
     #[error("{origin} is not a valid skill archive: {source}")]

@@ -76,8 +76,7 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<FetchItem, InstallError>
         Spec::Bare { name, request } => (lock.find(name), Some(request)),
         other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
     };
-    let differs =
-        |what: &str| InstallError::LockDiffers { name: spec.to_string(), what: what.to_owned(), is_frozen: true };
+    let differs = |what: &str| InstallError::lock_is_frozen(spec.to_string(), what.to_owned());
     let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
     let version = locked.origin.version();
     if request.is_some_and(|request| !fits(request, version.as_deref())) {

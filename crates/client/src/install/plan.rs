@@ -177,7 +177,7 @@ fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
         return Ok(());
     }
     let what = format!("its content would have the digest {found}, but the lock file has {wanted}");
-    Err(InstallError::LockDiffers { name: locked.name(), what, is_frozen: true })
+    Err(InstallError::lock_is_frozen(locked.name(), what))
 }
 
 /// Plans a skill whose name the library already has.

@@ -105,7 +105,7 @@ fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: Inputs<'_>) -
 
 /// Checks a fetched skill against its lock file entry.
 fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), InstallError> {
-    let differs = |what: String| InstallError::LockDiffers { name: locked.name(), what, is_frozen: false };
+    let differs = |what: String| InstallError::lock_differs(locked, what);
     let found = candidate.bundle.digest();
     // Without a known release there is no digest to compare. The archive then has the files as they were imported.
     if let Some(digest) = locked.origin.digest().known().filter(|digest| *digest != found) {
@@ -243,10 +243,9 @@ impl<'a> Source<'a> {
                     _ => self.of_archive(Path::new(place)),
                 },
             },
-            Origin::Other { kind, .. } => self.of_cache(locked)?.ok_or_else(|| InstallError::LockDiffers {
-                name: locked.name(),
-                what: format!("this version of skillhub cannot fetch from a source of kind {kind:?}"),
-                is_frozen: false,
+            Origin::Other { kind, .. } => self.of_cache(locked)?.ok_or_else(|| {
+                let what = format!("this version of skillhub cannot fetch from a source of kind {kind:?}");
+                InstallError::lock_differs(locked, what)
             }),
         }
     }
@@ -259,7 +258,7 @@ impl<'a> Source<'a> {
         match registry.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
             Ok(found) if found.entry.digest != *digest => {
                 let what = format!("the registry has the digest {} for this version", found.entry.digest);
-                Err(InstallError::LockDiffers { name: name.to_string(), what, is_frozen: false })
+                Err(InstallError::lock_differs(locked, what))
             }
             Ok(found) => self.of_release(&found, &request),
             // An index that was rolled back may hide the current state of the release, so that integrity error is not
@@ -467,9 +466,12 @@ struct Local {
 
 /// Returns the candidate that the lock file entry names, out of several.
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
-    let what = "its source no longer has it".to_owned();
-    let differs = InstallError::LockDiffers { name: locked.name(), what, is_frozen: false };
-    candidates.into_iter().find(|candidate| candidate.origin.name() == locked.origin.name()).ok_or(differs)
+    let differs = || InstallError::LockDiffers {
+        name: locked.name(),
+        what: "its source no longer has it".to_owned(),
+        hint: "restore the source, or remove the entry from the lock file".to_owned(),
+    };
+    candidates.into_iter().find(|candidate| candidate.origin.name() == locked.origin.name()).ok_or_else(differs)
 }
 
 pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {

@@ -326,8 +326,12 @@ impl Web {
             url: self.url.clone(),
             kind,
             code,
-            message: text("message").unwrap_or_else(|| format!("HTTP status {}", answer.status)),
+            message: text("message").unwrap_or_else(|| match &answer.redirect {
+                Some(to) => format!("it redirects to {to}, which skillhub does not follow"),
+                None => format!("HTTP status {}", answer.status),
+            }),
             hint: match answer.status {
+                301 | 302 | 303 | 307 | 308 => Some("use the registry's new address, if you trust it".to_owned()),
                 401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
                 403 => self.credential.hint.clone().or_else(|| text("hint")),
                 _ => text("hint"),

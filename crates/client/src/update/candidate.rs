@@ -187,7 +187,8 @@ impl<'a> OfferedReleases<'a> {
         let RegistryRelease { registry: installed, name, .. } = release;
         let not_a_version = |_| {
             let what = "the requested version in the lock file is invalid".to_owned();
-            InstallError::LockDiffers { name: name.to_string(), what, is_frozen: false }
+            let hint = format!("choose a version: skillhub info {name}");
+            InstallError::LockDiffers { name: name.to_string(), what, hint }
         };
         let wanted = match &skill.wanted {
             Some(wanted) => wanted.clone(),

@@ -9,14 +9,28 @@ use skill::SkillName;
 use super::time;
 use crate::error::ManageError;
 
-/// Revisions of a skill. They are serialised one by one, since there can be very many.
+/// Revisions of a skill.
 #[derive(Debug, Serialize)]
 pub struct History {
     ok: bool,
     name: String,
     /// Revisions, newest first.
-    #[serde(serialize_with = "one_by_one")]
-    pub revisions: Vec<Revision>,
+    pub revisions: Vec<PastRevision>,
+}
+
+/// A revision in a history. It is converted when it is serialised, since there can be very many.
+#[derive(Debug)]
+pub struct PastRevision {
+    /// The revision itself.
+    pub revision: Revision,
+    /// Origin of the fork that it merged in.
+    pub merged_from: Option<Origin>,
+}
+
+impl Serialize for PastRevision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Row::of(&self.revision, self.merged_from.as_ref()).serialize(serializer)
+    }
 }
 
 /// Returns the newest `limit` revisions of a skill.
@@ -28,11 +42,8 @@ pub fn history(library: &Library, name: SkillName, limit: usize) -> Result<Histo
     if revisions.is_empty() {
         return Err(FindError::NoSkill(name).into());
     }
-    Ok(History { ok: true, name: name.to_string(), revisions })
-}
-
-fn one_by_one<S: Serializer>(revisions: &[Revision], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(revisions.iter().map(Row::from))
+    let past = |revision: Revision| PastRevision { merged_from: library.merged_fork(&revision), revision };
+    Ok(History { ok: true, name: name.to_string(), revisions: revisions.into_iter().map(past).collect() })
 }
 
 /// Borrowed form of a revision for JSON.
@@ -48,6 +59,7 @@ struct Row<'a> {
     run: Option<&'a str>,
     thread: Option<&'a str>,
     origin: Option<&'a Origin>,
+    merged_from: Option<&'a Origin>,
     verdict: Verdict,
     ruleset: &'a str,
     digest: String,
@@ -59,8 +71,8 @@ struct Row<'a> {
     edited_by: Option<String>,
 }
 
-impl<'a> From<&'a Revision> for Row<'a> {
-    fn from(revision: &'a Revision) -> Self {
+impl<'a> Row<'a> {
+    fn of(revision: &'a Revision, merged_from: Option<&'a Origin>) -> Self {
         let stamp = &revision.stamp;
         Self {
             number: revision.number,
@@ -73,6 +85,7 @@ impl<'a> From<&'a Revision> for Row<'a> {
             run: stamp.run.as_deref(),
             thread: stamp.thread.as_deref(),
             origin: revision.origin.as_ref(),
+            merged_from,
             verdict: revision.verdict,
             ruleset: &revision.ruleset,
             digest: revision.digest.to_string(),
@@ -86,9 +99,9 @@ impl<'a> From<&'a Revision> for Row<'a> {
     }
 }
 
-/// Converts a revision to a JSON document.
+/// Converts a revision to a JSON document, without the fork that it merged in.
 pub(super) fn row(revision: &Revision) -> Value {
-    json!(Row::from(revision))
+    json!(Row::of(revision, None))
 }
 
 fn edited_by(revision: &Revision) -> Option<&Actor> {

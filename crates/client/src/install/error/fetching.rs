@@ -2,10 +2,13 @@
 
 use std::fmt::Display;
 
+use library::{Origin, RegistryRelease};
 use registry_index::FetchError;
 use skill::failure::{Fails, Failure, FailureKind};
+use skill::shell_word;
 
 use super::InstallError;
+use crate::lock_file::LockedSkill;
 
 fn other_version(kind: FailureKind, code: &'static str, name: &impl Display) -> Failure {
     Failure::new(kind, code).hint(format!("choose another version: skillhub info {name}"))
@@ -30,13 +33,33 @@ pub(super) fn fetch_failure(error: &FetchError) -> Failure {
 }
 
 impl InstallError {
+    /// Returns the error for a source whose content differs from a lock file entry.
+    pub(crate) fn lock_differs(locked: &LockedSkill, what: String) -> Self {
+        let hint = match &locked.origin {
+            Origin::Registry(release) => {
+                let RegistryRelease { name, registry, .. } = release;
+                let info = format!("skillhub info {name} --registry {}", shell_word(registry));
+                format!("restore the lock file, or choose another version: {info}")
+            }
+            Origin::Git { .. } | Origin::Folder { .. } | Origin::Archive { .. } => {
+                let alias = locked.alias.as_ref().map(|alias| format!(" --as {alias}")).unwrap_or_default();
+                let spec = shell_word(&locked.requested);
+                format!("restore the source, or install what it has now: skillhub install {spec}{alias}")
+            }
+            Origin::Other { .. } => "install it with the program that wrote the entry, or remove the entry".to_owned(),
+        };
+        Self::LockDiffers { name: locked.name(), what, hint }
+    }
+
+    /// Returns the error for a change of the lock file that `--frozen` prevents.
+    pub(crate) fn lock_is_frozen(name: String, what: String) -> Self {
+        Self::LockDiffers { name, what, hint: "to change the lock file, install without --frozen".to_owned() }
+    }
+
     /// Returns the failure for content that is not what was promised, or cannot be unpacked.
     pub(super) fn content_failure(&self) -> Failure {
         match self {
-            Self::LockDiffers { is_frozen: true, .. } => Failure::new(FailureKind::Integrity, "lock_differs")
-                .hint("to change the lock file, install without --frozen"),
-            Self::LockDiffers { .. } => Failure::new(FailureKind::Integrity, "lock_differs")
-                .hint("restore the source, or update the skill to what the source has now: skillhub update"),
+            Self::LockDiffers { hint, .. } => Failure::new(FailureKind::Integrity, "lock_differs").hint(hint.clone()),
             Self::Archive { source, .. } if source.is_suspicious() => {
                 Failure::new(FailureKind::Invalid, "invalid_archive")
                     .hint("do not use it; report it to its publisher. Nothing was installed")

@@ -120,7 +120,7 @@ impl Source<'_> {
         let git: GitSpec = locked.requested.parse()?;
         let commit = commit.ok_or_else(|| {
             let what = "the lock file has no commit for it".to_owned();
-            InstallError::LockDiffers { name: locked.name(), what, is_frozen: false }
+            InstallError::lock_differs(locked, what)
         })?;
         one(self.of_git(&git, Some(commit.as_str()))?, locked)
     }

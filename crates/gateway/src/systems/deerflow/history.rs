@@ -18,8 +18,8 @@ pub fn document(work: &Work<'_>, name: &SkillName, limit: usize) -> Result<Vec<V
         documents::lines(&library, name.clone(), limit).map_err(into_api_error)?.collect();
     let entries = entries.map_err(into_api_error)?;
     let all = documents::history(&library, name.clone(), usize::MAX).map_err(into_api_error)?.revisions;
-    let older = all.iter().skip(entries.len()).rev().map(|revision| {
-        let mut entry = documents::line(revision);
+    let older = all.iter().skip(entries.len()).rev().map(|past| {
+        let mut entry = documents::line(&past.revision);
         entry["omitted"] = json!(true);
         entry
     });
