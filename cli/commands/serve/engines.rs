@@ -5,10 +5,10 @@ use cluster::{
     moving::{self, At},
     schema as steps,
 };
-use server::store::Stores;
+use server::{Moved, store::Stores};
 
 use super::{
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckReport, MoveOrder, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, failed};
@@ -50,8 +50,7 @@ pub fn move_index(order: &MoveOrder, at: At<'_>) -> Result<Moved, CliError> {
         }
         MoveOrder::OutOf { cluster, folder } => moving::move_out(&open(cluster)?, folder, at),
     };
-    let moving::Moved { releases, archives, rows, digest, is_served } = moved.map_err(failed)?;
-    Ok(Moved { releases, archives, rows, digest, is_served })
+    moved.map_err(failed)
 }
 
 fn open(index: &ServedIndex) -> Result<Engines, CliError> {

@@ -1,10 +1,10 @@
 //! In a build without the feature `cluster`: every use of PostgreSQL and an object store is refused.
 
 use serde_json::json;
-use server::store::Stores;
+use server::{Moved, store::Stores};
 
 use super::{
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckReport, MoveOrder, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, Exit};

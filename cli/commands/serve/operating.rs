@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use server::Moved;
 use skill::counted;
 
 use super::{
     engines, file,
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckReport, MoveOrder, SchemaState},
     storage::{ServedIndex, invalid},
 };
 use crate::{

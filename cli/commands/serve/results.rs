@@ -46,18 +46,3 @@ pub enum MoveOrder {
         folder: PathBuf,
     },
 }
-
-/// Result of a move: both sides have this.
-#[derive(Debug)]
-pub struct Moved {
-    /// Releases.
-    pub releases: u64,
-    /// Archives.
-    pub archives: u64,
-    /// Rows of accounts, counts and decisions.
-    pub rows: u64,
-    /// Digest over all lines of both sides, sorted.
-    pub digest: String,
-    /// True if a server ran on the data folder meanwhile.
-    pub is_served: bool,
-}

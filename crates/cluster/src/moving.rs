@@ -28,21 +28,6 @@ use crate::{
 /// Called with the present step, and how much of how much is done.
 pub type At<'a> = &'a dyn Fn(&'static str, u64, u64);
 
-/// Contents of both sides after a move.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// Number of releases.
-    pub releases: u64,
-    /// Number of archives.
-    pub archives: u64,
-    /// Number of rows of accounts, counts and decisions.
-    pub rows: u64,
-    /// Digest over all lines.
-    pub digest: String,
-    /// True if a server ran on the data folder, which may have changed since.
-    pub is_served: bool,
-}
-
 /// Reasons why an index is not moved.
 #[derive(Debug, Error)]
 pub enum MoveError {

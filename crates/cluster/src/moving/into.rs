@@ -12,11 +12,11 @@ use std::{
 
 use client::IndexRemote;
 use registry_index::{ArchiveLocation, Entry, Index, shard};
-use server::{FolderTables, INDEX, store::Bytes};
+use server::{FolderTables, INDEX, Moved, store::Bytes};
 use skill::{Digest, Owner, QualifiedName};
 use web::ApiError;
 
-use super::{At, MoveError, Moved, lines::Lines, tables};
+use super::{At, MoveError, lines::Lines, tables};
 use crate::{
     database::{DatabaseError, row},
     engines::Engines,

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use client::IndexRemote;
 use jiff::Timestamp;
 use registry_index::{ArchiveLocation, CommitSeries, Config, Index, Stamp, shard};
-use server::{FolderTables, INDEX};
+use server::{FolderTables, INDEX, Moved};
 use skill::Digest;
 
 use super::{
-    At, MoveError, Moved,
+    At, MoveError,
     lines::{Lines, visit},
     tables,
 };
