@@ -43,11 +43,7 @@ pub fn check(index: &ServedIndex, adopt: bool) -> Result<CheckReport, CliError> 
 /// Copies an index with its accounts.
 pub fn move_index(order: &MoveOrder, at: At<'_>) -> Result<Moved, CliError> {
     let moved = match order {
-        MoveOrder::Into { folder, cluster } => {
-            let engines = open(cluster)?;
-            steps::check(&engines.database).map_err(failed)?;
-            moving::move_in(&engines, folder, at)
-        }
+        MoveOrder::Into { folder, cluster } => moving::move_in(&open(cluster)?, folder, at),
         MoveOrder::OutOf { cluster, folder } => moving::move_out(&open(cluster)?, folder, at),
     };
     moved.map_err(failed)

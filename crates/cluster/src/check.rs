@@ -122,6 +122,7 @@ pub fn check(engines: &Engines) -> Result<Report, CheckError> {
     let files = check_rows(&engines.database, &mut report)?;
     check_archives(engines, &mut report)?;
     check_git(engines, files, &mut report)?;
+    engines.verify()?;
     if report.more > 0 {
         report.faults.push(format!("and {} more", report.more));
     }
@@ -263,6 +264,7 @@ pub fn adopt(engines: &Engines) -> Result<u64, CheckError> {
 fn has_all(database: &Database, name: &QualifiedName, entries: &[Entry]) -> Result<bool, DatabaseError> {
     let sql = "select count(*) from releases join skills on skill = id
         where owner = $1 and name = $2 and version || ' ' || digest = any ($3)";
+    engines.verify()?;
     let wanted: Vec<String> = entries.iter().map(|entry| format!("{} {}", entry.version, entry.digest)).collect();
     let found = database
         .read(async |client| Ok(rows(client, sql, &[&name.owner.as_str(), &name.name.as_str(), &wanted]).await?))?;

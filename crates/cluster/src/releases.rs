@@ -222,7 +222,7 @@ impl Releases for PgReleases {
 
     fn check_readiness(&self) -> Result<(), ApiError> {
         self.database.read(async |client| Ok(row(client, "select 1", &[]).await?))?;
-        Ok(())
+        Ok(self.objects.check_mounted()?)
     }
 
     fn refresh(&self) -> Result<(), ApiError> {

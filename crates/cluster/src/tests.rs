@@ -2,6 +2,7 @@
 
 pub mod buckets;
 mod contract;
+mod mounts;
 mod moving;
 pub mod postgres;
 pub mod projection;
