@@ -21,7 +21,7 @@ use web::ApiError;
 use crate::{
     database::{Abort, Database, DatabaseError, rows},
     engines::{Engines, EnginesError},
-    imported::{record_archives, unrecorded, write_owner, write_skill},
+    imported::{record_archives, unrecorded, write_owners, write_skill},
     projection::{commits::CommitsError, log},
     releases::{LockedSkill, blob_id},
 };
@@ -280,12 +280,11 @@ fn adopt_skill(engines: &Engines, index: &Index, name: &QualifiedName, entries: 
             return Err(refused(format!("the archive of {} is not stored", entry.version)));
         }
     }
-    let owner = index.file(&shard::owner_file(&name.owner))?;
+    let owner = index.file(&shard::owner_file(&name.owner))?.map(|file| (name.owner.clone(), file));
+    let owner = Vec::from_iter(owner);
     let adopted = engines.database.transaction::<_, ApiError>(async |write| {
         record_archives(write, &archives).await?;
-        if let Some(file) = &owner {
-            write_owner(write, &name.owner, file).await?;
-        }
+        write_owners(write, &owner).await?;
         let new = write_skill(write, name, entries).await?;
         let skill = LockedSkill::lock(write, name).await?;
         let lines = skill.map_or(0, |skill| skill.file().split(|byte| *byte == b'\n').count() - 1);

@@ -5,6 +5,7 @@
 
 mod into;
 mod lines;
+mod listed;
 mod out_of;
 mod tables;
 
@@ -77,12 +78,14 @@ pub enum MoveError {
         release: String,
     },
     /// The two sides differ after the move.
-    #[error("the lines of both sides differ: {from} were moved and {to} are there")]
+    #[error("the lines of both sides differ, first those of {skill}: {in_index} in the folder, {in_database} in the database")]
     Differs {
-        /// Number of lines of the source.
-        from: u64,
-        /// Number of lines of the target.
-        to: u64,
+        /// Number of lines of the index in the folder.
+        in_index: u64,
+        /// Number of lines of the database.
+        in_database: u64,
+        /// Full name of the first skill that differs.
+        skill: String,
     },
 }
 
