@@ -1,14 +1,15 @@
 //! Servers over PostgreSQL and an object store: their stores, and what `serve schema`, `serve check` and `serve move` do.
 
 use cluster::{
-    EngineSettings, Engines, EnginesError, ObjectSettings, check as checking,
+    EngineSettings, Engines, EnginesError, ObjectSettings,
+    check::{self as checking, Repaired},
     moving::{self, At},
     schema as steps,
 };
 use server::{Moved, store::Stores};
 
 use super::{
-    results::{CheckReport, MoveOrder, SchemaState},
+    results::{CheckOrder, CheckReport, MoveOrder, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, failed};
@@ -31,13 +32,20 @@ pub fn schema(index: &ServedIndex, apply: bool) -> Result<SchemaState, CliError>
     Ok(SchemaState { applied: names(applied), missing: names(missing) })
 }
 
-/// Compares rows, archives and the git repository, after releases that a failover lost are taken over.
-pub fn check(index: &ServedIndex, adopt: bool) -> Result<CheckReport, CliError> {
+/// Compares rows, archives and the git repository, after releases that a failover lost are taken over and faults repaired.
+pub fn check(index: &ServedIndex, order: &CheckOrder) -> Result<CheckReport, CliError> {
     let engines = open(index)?;
-    let adopted = if adopt { checking::adopt(&engines).map_err(failed)? } else { 0 };
+    let adopted = if order.adopt { checking::adopt(&engines).map_err(failed)? } else { 0 };
+    let Repaired { archives: repaired_archives, skills: repaired_skills } = match order.repair {
+        true => {
+            let other = order.archives.as_deref().map(|location| engines.other_objects(location)).transpose();
+            checking::repair(&engines, other.map_err(failed)?.as_ref()).map_err(failed)?
+        }
+        false => Repaired::default(),
+    };
     let report = checking::check(&engines).map_err(failed)?;
     let checking::Report { releases, archives, files, faults, .. } = report;
-    Ok(CheckReport { releases, archives, files, adopted, faults })
+    Ok(CheckReport { releases, archives, files, adopted, repaired_archives, repaired_skills, faults })
 }
 
 /// Copies an index with its accounts.

@@ -7,5 +7,6 @@ mod moving;
 pub mod postgres;
 pub mod projection;
 mod releases;
+mod repairs;
 mod schema;
 mod stores;
