@@ -40,6 +40,6 @@ pub use engines::{EngineSettings, Engines, EnginesError};
 pub use objects::{ObjectLimits, ObjectSettings, Objects, OpenObjectsError};
 pub use people::PgPeople;
 pub use rates::PgRates;
-pub use search::{PgCatalogue, SearchWords};
+pub use search::{PgCatalogue, SearchWords, Shown};
 pub use sessions::PgSessions;
 pub use uploads::PgUploads;
