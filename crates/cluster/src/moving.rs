@@ -78,7 +78,9 @@ pub enum MoveError {
         release: String,
     },
     /// The two sides differ after the move.
-    #[error("the lines of both sides differ, first those of {skill}: {in_index} in the folder, {in_database} in the database")]
+    #[error(
+        "the lines of both sides differ, first those of {skill}: {in_index} in the folder, {in_database} in the database"
+    )]
     Differs {
         /// Number of lines of the index in the folder.
         in_index: u64,
