@@ -231,7 +231,7 @@ def search(skillhub: str) -> None:
     server.end()
 
 
-def ask(server: Server, client: http.client.HTTPConnection) -> None:
+def ask(server: Server, client: http.client.HTTPConnection) -> list[float]:
     def timed(path: str) -> float:
         began = time.perf_counter()
         server.get(client, path)
@@ -249,6 +249,7 @@ def ask(server: Server, client: http.client.HTTPConnection) -> None:
         every += took
     tell("all searches", every)
     print(f"  memory: {server.memory()}")
+    return every
 
 
 def quoted(word: str) -> str:

@@ -372,6 +372,31 @@ impl Index {
         Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
     }
 
+    /// Returns paths and ids of the files below those folders at the top that `wanted` accepts. One pass over the tree is
+    /// much cheaper than [`Index::file`] for each of many files, which reads the folders above it again.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] if git fails.
+    pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, Oid)>, ReadError> {
+        Ok(self.store.snapshot()?.files(wanted)?)
+    }
+
+    /// Reads a file by its id, which [`Index::files`] returns.
+    ///
+    /// # Errors
+    /// [`ReadError::Store`] if git fails.
+    pub fn content(&self, id: Oid) -> Result<Vec<u8>, ReadError> {
+        Ok(self.store.snapshot()?.read_blob(id)?)
+    }
+
+    /// Returns the releases of a skill like [`Index::releases`], by path and id of its file.
+    ///
+    /// # Errors
+    /// As [`Index::releases`].
+    pub fn releases_at(&self, path: &str, id: Oid) -> Result<Vec<Entry>, ReadError> {
+        Ok(parse_lines(path, &self.content(id)?)?.into_entries())
+    }
+
     /// Returns the paths of all files in the newest commit, sorted. These are the valid arguments of [`Index::file`].
     ///
     /// # Errors

@@ -49,6 +49,15 @@ impl CommitSeries {
         Ok(Snapshot::of(&self.repo, self.repo.find_commit(tip)?)?.read(path)?)
     }
 
+    /// Returns paths and ids of the files of the newest commit below those folders at the top that `wanted` accepts.
+    ///
+    /// # Errors
+    /// [`StoreError::Git`]
+    pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, Oid)>, StoreError> {
+        let Some(tip) = self.tip else { return Ok(Vec::new()) };
+        Ok(Snapshot::of(&self.repo, self.repo.find_commit(tip)?)?.files(wanted)?)
+    }
+
     /// Makes a commit with new contents of some files, `None` for one that is removed if it exists, and returns its id.
     ///
     /// # Errors

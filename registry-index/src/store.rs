@@ -284,7 +284,8 @@ pub(crate) fn in_memory(git_dir: &Path) -> Result<Repository, git2::Error> {
     Ok(repo)
 }
 
-/// Writes commits with the folders and files that each changed to the disk, as one pack.
+/// Writes commits with the folders and files that each changed to the disk, as one pack. Folders that a path shares with
+/// the path before it are not read again.
 pub(crate) fn write_pack<'a, Paths: IntoIterator<Item = &'a str>>(
     repo: &Repository,
     commits: impl IntoIterator<Item = (Oid, Paths)>,
@@ -294,13 +295,16 @@ pub(crate) fn write_pack<'a, Paths: IntoIterator<Item = &'a str>>(
         let commit = repo.find_commit(commit)?;
         pack.insert_object(commit.id(), None)?;
         pack.insert_object(commit.tree_id(), None)?;
+        let (root, mut above) = (commit.tree()?, Vec::<(&str, Tree<'_>)>::new());
         for path in paths {
-            let mut folder = commit.tree()?;
-            for part in path.split('/') {
+            let shared = above.iter().zip(path.split('/')).take_while(|((name, _), part)| name == part).count();
+            above.truncate(shared);
+            for part in path.split('/').skip(shared) {
+                let folder = above.last().map_or(&root, |(_, folder)| folder);
                 let Some(entry) = folder.get_name(part).map(|entry| (entry.id(), entry.kind())) else { break };
                 pack.insert_object(entry.0, None)?;
                 if entry.1 == Some(ObjectType::Tree) {
-                    folder = repo.find_tree(entry.0)?;
+                    above.push((part, repo.find_tree(entry.0)?));
                 }
             }
         }

@@ -187,6 +187,9 @@ fn shutdown_finishes_requests_in_progress() {
     server.end();
     let acknowledged = publishing.join().unwrap();
     let again = Server::start(&sandbox, &[]);
+    let stages = again.log();
+    let stages: Vec<_> = stages.lines().filter(|line| line.contains("\"stage\"")).collect();
+    assert!(stages.len() == 2 && stages[0].contains("stopping") && stages[1].contains("stopped"), "{stages:?}");
     let releases = again.get("/v1/skills/acme/notes")["releases"].clone();
     assert!(!acknowledged.is_empty());
     assert_eq!(releases.as_array().unwrap().len(), acknowledged.len(), "one was made that was not answered");

@@ -1,14 +1,15 @@
 //! Servers over PostgreSQL and an object store: their stores, and what `serve schema`, `serve check` and `serve move` do.
 
 use cluster::{
-    EngineSettings, Engines, EnginesError, ObjectSettings, check as checking,
+    EngineSettings, Engines, EnginesError, ObjectSettings,
+    check::{self as checking, Repaired},
     moving::{self, At},
     schema as steps,
 };
-use server::store::Stores;
+use server::{Moved, store::Stores};
 
 use super::{
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckOrder, CheckReport, MoveOrder, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, failed};
@@ -31,27 +32,29 @@ pub fn schema(index: &ServedIndex, apply: bool) -> Result<SchemaState, CliError>
     Ok(SchemaState { applied: names(applied), missing: names(missing) })
 }
 
-/// Compares rows, archives and the git repository, after releases that a failover lost are taken over.
-pub fn check(index: &ServedIndex, adopt: bool) -> Result<CheckReport, CliError> {
+/// Compares rows, archives and the git repository, after releases that a failover lost are taken over and faults repaired.
+pub fn check(index: &ServedIndex, order: &CheckOrder) -> Result<CheckReport, CliError> {
     let engines = open(index)?;
-    let adopted = if adopt { checking::adopt(&engines).map_err(failed)? } else { 0 };
+    let adopted = if order.adopt { checking::adopt(&engines).map_err(failed)? } else { 0 };
+    let Repaired { archives: repaired_archives, skills: repaired_skills } = match order.repair {
+        true => {
+            let other = order.archives.as_deref().map(|location| engines.other_objects(location)).transpose();
+            checking::repair(&engines, other.map_err(failed)?.as_ref()).map_err(failed)?
+        }
+        false => Repaired::default(),
+    };
     let report = checking::check(&engines).map_err(failed)?;
     let checking::Report { releases, archives, files, faults, .. } = report;
-    Ok(CheckReport { releases, archives, files, adopted, faults })
+    Ok(CheckReport { releases, archives, files, adopted, repaired_archives, repaired_skills, faults })
 }
 
 /// Copies an index with its accounts.
 pub fn move_index(order: &MoveOrder, at: At<'_>) -> Result<Moved, CliError> {
     let moved = match order {
-        MoveOrder::Into { folder, cluster } => {
-            let engines = open(cluster)?;
-            steps::check(&engines.database).map_err(failed)?;
-            moving::move_in(&engines, folder, at)
-        }
+        MoveOrder::Into { folder, cluster } => moving::move_in(&open(cluster)?, folder, at),
         MoveOrder::OutOf { cluster, folder } => moving::move_out(&open(cluster)?, folder, at),
     };
-    let moving::Moved { releases, archives, rows, digest, is_served } = moved.map_err(failed)?;
-    Ok(Moved { releases, archives, rows, digest, is_served })
+    moved.map_err(failed)
 }
 
 fn open(index: &ServedIndex) -> Result<Engines, CliError> {

@@ -1,10 +1,10 @@
 //! In a build without the feature `cluster`: every use of PostgreSQL and an object store is refused.
 
 use serde_json::json;
-use server::store::Stores;
+use server::{Moved, store::Stores};
 
 use super::{
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckOrder, CheckReport, MoveOrder, SchemaState},
     storage::ServedIndex,
 };
 use crate::exit::{CliError, Exit};
@@ -17,7 +17,7 @@ pub fn schema(_: &ServedIndex, _apply: bool) -> Result<SchemaState, CliError> {
     Err(absent())
 }
 
-pub fn check(_: &ServedIndex, _adopt: bool) -> Result<CheckReport, CliError> {
+pub fn check(_: &ServedIndex, _: &CheckOrder) -> Result<CheckReport, CliError> {
     Err(absent())
 }
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use server::Moved;
 use skill::counted;
 
 use super::{
     engines, file,
-    results::{CheckReport, MoveOrder, Moved, SchemaState},
+    results::{CheckOrder, CheckReport, MoveOrder, SchemaState},
     storage::{ServedIndex, invalid},
 };
 use crate::{
@@ -51,14 +52,22 @@ struct ConfigArgs {
 #[command(after_help = "Examples:
   skillhub serve check --config serve.toml            database, archives and git repository agree
   skillhub serve check --adopt --config serve.toml    after a failover that lost releases: take them from git
+  skillhub serve check --repair --config serve.toml   correct what git proves, then check
+  skillhub serve check --repair --archives s3://backup/hub --config serve.toml
 
-Reads everything and changes nothing, except with --adopt. Servers may run meanwhile.")]
+Reads everything and changes nothing, except with --adopt and --repair. Servers may run meanwhile.")]
 pub struct CheckArgs {
     #[command(flatten)]
     config: ConfigArgs,
     /// Take over releases that the git repository has and the database lost
     #[arg(long)]
     adopt: bool,
+    /// Correct rows, and store missing archives again, where another place proves what is right
+    #[arg(long)]
+    repair: bool,
+    /// Look for missing archives in this folder or bucket too, such as a backup
+    #[arg(long, value_name = "PLACE", requires = "repair")]
+    archives: Option<String>,
 }
 
 /// Flags of `serve move`.
@@ -105,13 +114,19 @@ pub fn schema(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
 /// Compares database, archives and git repository.
 pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     let working = context.out.working("checking");
-    let report = engines::check(&in_cluster(context, &args.config.config)?, args.adopt)?;
+    // A folder may be relative; a bucket is a URL.
+    let place = |place: &String| match place.contains("://") {
+        true => place.clone(),
+        false => context.absolute(Path::new(place)).display().to_string(),
+    };
+    let order = CheckOrder { adopt: args.adopt, repair: args.repair, archives: args.archives.as_ref().map(place) };
+    let report = engines::check(&in_cluster(context, &args.config.config)?, &order)?;
     drop(working);
-    let CheckReport { releases, archives, files, adopted, faults } = &report;
+    let CheckReport { releases, archives, files, adopted, repaired_archives, repaired_skills, faults } = &report;
     let is_sound = faults.is_empty();
     let document = json!({
         "ok": is_sound, "releases": releases, "archives": archives, "files": files, "adopted": adopted,
-        "faults": faults,
+        "repaired_archives": repaired_archives, "repaired_skills": repaired_skills, "faults": faults,
     });
     context.out.answer(&document, |out| {
         for fault in faults {
@@ -120,10 +135,25 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
         if *adopted > 0 {
             writeln!(out, "Took over {adopted} from the git repository")?;
         }
+        if args.repair {
+            let (archives, skills) = (counted(repaired_archives, "archive"), counted(repaired_skills, "skill"));
+            writeln!(out, "Repaired {archives} and the rows of {skills}")?;
+        }
         let files =
             files.map_or(String::new(), |files| format!(", and {} with the git repository", counted(files, "file")));
         let (releases, archives) = (counted(releases, "release"), counted(archives, "archive"));
-        writeln!(out, "Checked {STRONG}{releases}{STRONG:#} with {archives}{files}")
+        writeln!(out, "Checked {STRONG}{releases}{STRONG:#} with {archives}{files}")?;
+        match (is_sound, args.repair) {
+            (true, _) => Ok(()),
+            (false, false) => {
+                writeln!(
+                    out,
+                    "Correct what can be: skillhub serve check --repair --config {}",
+                    args.config.config.display()
+                )
+            }
+            (false, true) => writeln!(out, "For what is left, see \"Repair\" in docs/guides/growing-up.md"),
+        }
     })?;
     Ok(if is_sound { Exit::Done } else { Exit::Integrity })
 }

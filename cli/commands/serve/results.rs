@@ -13,6 +13,17 @@ pub struct SchemaState {
     pub missing: Vec<String>,
 }
 
+/// What a check does besides reading.
+#[derive(Debug, Default)]
+pub struct CheckOrder {
+    /// True to take over releases that the git repository has and the database lost.
+    pub adopt: bool,
+    /// True to correct what another place proves.
+    pub repair: bool,
+    /// Another store with copies of archives, `s3://BUCKET/PREFIX` or a folder.
+    pub archives: Option<String>,
+}
+
 /// Result of a check.
 #[derive(Debug, Default)]
 pub struct CheckReport {
@@ -24,6 +35,10 @@ pub struct CheckReport {
     pub files: Option<u64>,
     /// Releases taken over from the git repository.
     pub adopted: u64,
+    /// Archives that were stored again, or whose rows were corrected.
+    pub repaired_archives: u64,
+    /// Skills whose rows were corrected.
+    pub repaired_skills: u64,
     /// Descriptions of what does not agree.
     pub faults: Vec<String>,
 }
@@ -45,19 +60,4 @@ pub enum MoveOrder {
         /// The data folder.
         folder: PathBuf,
     },
-}
-
-/// Result of a move: both sides have this.
-#[derive(Debug)]
-pub struct Moved {
-    /// Releases.
-    pub releases: u64,
-    /// Archives.
-    pub archives: u64,
-    /// Rows of accounts, counts and decisions.
-    pub rows: u64,
-    /// Digest over all lines of both sides, sorted.
-    pub digest: String,
-    /// True if a server ran on the data folder meanwhile.
-    pub is_served: bool,
 }

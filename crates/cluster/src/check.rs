@@ -1,4 +1,7 @@
-//! [`check`]: whether rows, archives and the git repository agree; [`adopt`]: releases that a failover lost.
+//! [`check`]: whether rows, archives and the git repository agree; [`adopt`]: releases that a failover lost; [`repair`]:
+//! faults whose right state another place proves.
+
+mod repair;
 
 use std::{
     collections::BTreeMap,
@@ -18,10 +21,11 @@ use skill::{
 use thiserror::Error;
 use web::ApiError;
 
+pub use self::repair::{Repaired, repair};
 use crate::{
     database::{Abort, Database, DatabaseError, rows},
     engines::{Engines, EnginesError},
-    imported::{record_archives, unrecorded, write_owner, write_skill},
+    imported::{record_archives, unrecorded, write_owners, write_skill},
     projection::{commits::CommitsError, log},
     releases::{LockedSkill, blob_id},
 };
@@ -118,9 +122,12 @@ impl Report {
 /// # Errors
 /// [`CheckError`] when one of them cannot be read.
 pub fn check(engines: &Engines) -> Result<Report, CheckError> {
+    engines.verify()?;
     let mut report = Report::default();
     let files = check_rows(&engines.database, &mut report)?;
-    check_archives(engines, &mut report)?;
+    let (needed, missing) = faulty_archives(engines)?;
+    report.archives = needed;
+    missing.into_iter().for_each(|(digest, fault)| report.fault(format!("archive {digest}: {fault}")));
     check_git(engines, files, &mut report)?;
     if report.more > 0 {
         report.faults.push(format!("and {} more", report.more));
@@ -128,30 +135,49 @@ pub fn check(engines: &Engines) -> Result<Report, CheckError> {
     Ok(report)
 }
 
-/// Checks the lines of each skill. Returns the paths of all files with their ids.
-fn check_rows(database: &Database, report: &mut Report) -> Result<BTreeMap<String, String>, CheckError> {
+/// The rows of a skill.
+struct SkillRows {
+    path: String,
+    file_id: String,
+    lines: Vec<String>,
+    /// The digest of each release; empty without one.
+    digests: Vec<String>,
+}
+
+/// Visits the rows of all skills, by path.
+fn skill_rows(
+    database: &Database,
+    mut visit: impl FnMut(&SkillRows) -> Result<(), DatabaseError>,
+) -> Result<(), DatabaseError> {
     let sql = "select path, file_id, array(select line from releases where skill = id order by position),
             array(select coalesce(digest, '') from releases where skill = id order by position)
         from skills where path > $1 order by path limit 500";
-    let (mut files, mut last) = (BTreeMap::new(), String::new());
+    let mut last = String::new();
     loop {
         let found = database.read(async |client| Ok(rows(client, sql, &[&last]).await?))?;
         for row in &found {
-            let read = || -> Result<(String, String, Vec<String>, Vec<String>), tokio_postgres::Error> {
-                Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?))
-            };
-            let (path, id, lines, digests) = read().map_err(DatabaseError::from)?;
-            report.releases += lines.len() as u64;
-            if let Some(fault) = fault_of(&path, &id, &lines, &digests)? {
-                report.fault(format!("{path}: {fault}"));
-            }
-            files.insert(path.clone(), id);
-            last = path;
+            let (path, file_id, lines, digests) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+            let skill = SkillRows { path, file_id, lines, digests };
+            visit(&skill)?;
+            last = skill.path;
         }
         if found.is_empty() {
-            break;
+            return Ok(());
         }
     }
+}
+
+/// Checks the lines of each skill. Returns the paths of all files with their ids.
+fn check_rows(database: &Database, report: &mut Report) -> Result<BTreeMap<String, String>, CheckError> {
+    let mut files = BTreeMap::new();
+    skill_rows(database, |skill| {
+        report.releases += skill.lines.len() as u64;
+        if let Some(fault) = fault_of(skill)? {
+            report.fault(format!("{}: {fault}", skill.path));
+        }
+        files.insert(skill.path.clone(), skill.file_id.clone());
+        Ok(())
+    })?;
     let owners = "select name, file_id from owners where file is not null";
     for row in database.read(async |client| Ok(rows(client, owners, &[]).await?))? {
         let name: String = row.try_get(0).map_err(DatabaseError::from)?;
@@ -161,9 +187,10 @@ fn check_rows(database: &Database, report: &mut Report) -> Result<BTreeMap<Strin
 }
 
 /// Returns what is wrong with the rows of a skill.
-fn fault_of(path: &str, id: &str, lines: &[String], digests: &[String]) -> Result<Option<String>, DatabaseError> {
+fn fault_of(skill: &SkillRows) -> Result<Option<String>, DatabaseError> {
+    let SkillRows { path, file_id, lines, digests } = skill;
     let file: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
-    if blob_id(file.as_bytes())? != id {
+    if blob_id(file.as_bytes())? != *file_id {
         return Ok(Some("its lines are not those of its id".to_owned()));
     }
     for (line, digest) in lines.iter().zip(digests) {
@@ -175,8 +202,9 @@ fn fault_of(path: &str, id: &str, lines: &[String], digests: &[String]) -> Resul
     Ok(None)
 }
 
-/// Checks that the archive of every release is stored.
-fn check_archives(engines: &Engines, report: &mut Report) -> Result<(), CheckError> {
+/// Finds archives that releases need and that are not stored. Returns the number of needed ones, and the digests of the
+/// others with descriptions.
+fn faulty_archives(engines: &Engines) -> Result<(u64, Vec<(String, String)>), CheckError> {
     let sql = "select distinct releases.digest, coalesce(archives.state, 'missing')
         from releases left join archives using (digest)
         where not is_withdrawn and releases.digest is not null";
@@ -184,7 +212,6 @@ fn check_archives(engines: &Engines, report: &mut Report) -> Result<(), CheckErr
     let needed = found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
     let needed: Vec<(String, String)> =
         needed.collect::<Result<_, tokio_postgres::Error>>().map_err(DatabaseError::from)?;
-    report.archives = needed.len() as u64;
     let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some((digest, state)) = needed.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -196,12 +223,11 @@ fn check_archives(engines: &Engines, report: &mut Report) -> Result<(), CheckErr
                 ("stored", None) => "the digest is damaged".to_owned(),
                 (state, _) => format!("its row says {state}"),
             };
-            faults.lock().unwrap_or_else(PoisonError::into_inner).push(format!("archive {digest}: {fault}"));
+            faults.lock().unwrap_or_else(PoisonError::into_inner).push((digest.clone(), fault));
         }
     };
     thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
-    faults.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(|fault| report.fault(fault));
-    Ok(())
+    Ok((needed.len() as u64, faults.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Compares the files of the rows with those of the git repository, as far as it has followed.
@@ -238,6 +264,7 @@ fn fetched(engines: &Engines) -> Result<Option<(Index, String)>, CheckError> {
 /// # Errors
 /// [`CheckError::NotAdopted`] when the database has other lines for a skill; the skills before are taken over.
 pub fn adopt(engines: &Engines) -> Result<u64, CheckError> {
+    engines.verify()?;
     let Some((index, head)) = fetched(engines)? else { return Ok(0) };
     if log::position_of(&engines.database, &head)?.is_some() {
         return Ok(0);
@@ -278,12 +305,11 @@ fn adopt_skill(engines: &Engines, index: &Index, name: &QualifiedName, entries: 
             return Err(refused(format!("the archive of {} is not stored", entry.version)));
         }
     }
-    let owner = index.file(&shard::owner_file(&name.owner))?;
+    let owner = index.file(&shard::owner_file(&name.owner))?.map(|file| (name.owner.clone(), file));
+    let owner = Vec::from_iter(owner);
     let adopted = engines.database.transaction::<_, ApiError>(async |write| {
         record_archives(write, &archives).await?;
-        if let Some(file) = &owner {
-            write_owner(write, &name.owner, file).await?;
-        }
+        write_owners(write, &owner).await?;
         let new = write_skill(write, name, entries).await?;
         let skill = LockedSkill::lock(write, name).await?;
         let lines = skill.map_or(0, |skill| skill.file().split(|byte| *byte == b'\n').count() - 1);

@@ -13,6 +13,7 @@ use crate::{
     activity::PgActivity,
     background::Background,
     blobs::StoredBlobs,
+    claim::{self, ClaimError},
     database::{Database, DatabaseError},
     objects::{ObjectSettings, Objects, OpenObjectsError},
     people::PgPeople,
@@ -63,6 +64,9 @@ pub enum EnginesError {
     /// The object store cannot be used.
     #[error(transparent)]
     Objects(#[from] OpenObjectsError),
+    /// The folder of the archives is not that of the index.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// `archives_url` is not a template for URLs.
     #[error("`archives_url` is not usable: {0}")]
     ArchivesUrl(#[from] ConfigError),
@@ -91,6 +95,7 @@ impl Fails for EnginesError {
             Self::Threads(_) | Self::Store(_) => Failure::io(),
             Self::Database(error) => error.failure(),
             Self::Schema(error) => error.failure(),
+            Self::Claim(error) => error.failure(),
             Self::Objects(_) => Failure::new(FailureKind::Usage, "invalid_config")
                 .hint("see `objects` in docs/guides/growing-up.md"),
             Self::ArchivesUrl(_) => Failure::new(FailureKind::Usage, "invalid_config")
@@ -129,9 +134,9 @@ impl Engines {
     /// Opens the stores of a server. A worker also does background work when it leads.
     ///
     /// # Errors
-    /// [`EnginesError`], also when the schema is not that of this build.
+    /// As for [`Engines::claim`].
     pub fn stores(&self, limits: &ServerLimits, is_worker: bool) -> Result<Stores, EnginesError> {
-        schema::check(&self.database)?;
+        self.claim()?;
         let (database, objects) = (|| Arc::clone(&self.database), Arc::clone(&self.objects));
         let config = config_text(self.settings.archives_url.as_deref());
         let mut releases = PgReleases::new(database(), Arc::clone(&objects), config)?;
@@ -148,6 +153,33 @@ impl Engines {
             rates: Box::new(PgRates::new(database(), limits)),
             uploads: Box::new(PgUploads::new(database())),
         })
+    }
+
+    /// Checks that the engines belong together, before anything is written to them.
+    ///
+    /// # Errors
+    /// [`EnginesError`] when the schema is not that of this build, or the folder of the archives is not mounted.
+    pub fn claim(&self) -> Result<(), EnginesError> {
+        schema::check(&self.database)?;
+        Ok(claim::claim(&self.database, &self.objects)?)
+    }
+
+    /// Checks the engines like [`Engines::claim`], and writes nothing.
+    ///
+    /// # Errors
+    /// As for [`Engines::claim`].
+    pub fn verify(&self) -> Result<(), EnginesError> {
+        schema::check(&self.database)?;
+        Ok(claim::verify(&self.database, &self.objects)?)
+    }
+
+    /// Opens another store with the same keys, such as one with copies of archives.
+    ///
+    /// # Errors
+    /// [`EnginesError::Objects`]
+    pub fn other_objects(&self, location: &str) -> Result<Objects, EnginesError> {
+        let settings = ObjectSettings { location: location.to_owned(), ..self.settings.objects.clone() };
+        Ok(Objects::open(&settings, Arc::clone(self.objects.background()))?)
     }
 
     /// Opens the projection to git; `None` if none is configured.

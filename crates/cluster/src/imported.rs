@@ -1,11 +1,14 @@
 //! Lines, owners' files and archives that come from another place than a publisher: a move, or the git repository.
 
-use std::collections::BTreeMap;
+mod new_skills;
+
+use std::collections::{BTreeMap, HashMap};
 
 use deadpool_postgres::Transaction;
 use registry_index::{Entry, IndexFile, shard};
 use skill::{Owner, QualifiedName};
 
+pub use self::new_skills::{ImportedSkill, write_skills};
 use crate::{
     database::{Abort, Database, DatabaseError, rows, run},
     releases::{LockedSkill, Step, blob_id},
@@ -38,16 +41,18 @@ pub async fn write_skill(write: &Transaction<'_>, name: &QualifiedName, entries:
     Ok(new.len() as u64)
 }
 
-/// Writes the file of an owner.
+/// Writes the files of owners.
 ///
 /// # Errors
 /// [`DatabaseError`]
-pub async fn write_owner(write: &Transaction<'_>, owner: &Owner, file: &IndexFile) -> Result<(), DatabaseError> {
-    let text = String::from_utf8_lossy(&file.bytes).into_owned();
-    let sql = "insert into owners (name, file, file_id) values ($1, $2, $3)
+pub async fn write_owners(write: &Transaction<'_>, files: &[(Owner, IndexFile)]) -> Result<(), DatabaseError> {
+    let names: Vec<&str> = files.iter().map(|(owner, _)| owner.as_str()).collect();
+    let texts: Vec<_> = files.iter().map(|(_, file)| String::from_utf8_lossy(&file.bytes)).collect();
+    let ids: Vec<&str> = files.iter().map(|(_, file)| file.id.as_str()).collect();
+    let sql = "insert into owners (name, file, file_id) select * from unnest($1::text[], $2::text[], $3::text[])
         on conflict (name) do update set file = excluded.file, file_id = excluded.file_id
         where owners.file_id is distinct from excluded.file_id";
-    run(write, sql, &[&owner.as_str(), &text, &file.id]).await?;
+    run(write, sql, &[&names, &texts, &ids]).await?;
     Ok(())
 }
 
@@ -83,4 +88,14 @@ pub fn unrecorded<'a>(
         missing.remove(row.try_get::<_, &str>(0)?);
     }
     Ok(missing.into_values().collect())
+}
+
+/// Returns the ids of files of skills by their paths, for those that the database has.
+///
+/// # Errors
+/// [`DatabaseError`]
+pub fn file_ids(database: &Database, paths: &[&str]) -> Result<HashMap<String, String>, DatabaseError> {
+    let sql = "select path, file_id from skills where path = any ($1)";
+    let found = database.read(async |client| Ok(rows(client, sql, &[&paths]).await?))?;
+    found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }

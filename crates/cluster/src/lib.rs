@@ -5,6 +5,7 @@
 //! - [`Engines`] opens both and gives the server its stores; every replica has its own.
 //! - A publish stores the archive, then changes all rows in one transaction ([`releases`]), with a row in the log
 //!   ([`events`]). The replica that leads makes git commits of the log and removes unneeded archives (`projection`).
+//! - [`claim`] recognises a folder of archives that is not mounted.
 //! - [`moving`] and [`check`] are for operators.
 //! - The stores are synchronous, as the server's traits are; [`background`] lets them wait for the network.
 
@@ -14,6 +15,7 @@ mod audit;
 pub mod background;
 mod blobs;
 pub mod check;
+pub mod claim;
 pub mod database;
 mod engines;
 pub mod events;
@@ -38,6 +40,6 @@ pub use engines::{EngineSettings, Engines, EnginesError};
 pub use objects::{ObjectLimits, ObjectSettings, Objects, OpenObjectsError};
 pub use people::PgPeople;
 pub use rates::PgRates;
-pub use search::{PgCatalogue, SearchWords};
+pub use search::{PgCatalogue, SearchWords, Shown};
 pub use sessions::PgSessions;
 pub use uploads::PgUploads;

@@ -5,6 +5,7 @@
 
 mod into;
 mod lines;
+mod listed;
 mod out_of;
 mod tables;
 
@@ -27,21 +28,6 @@ use crate::{
 
 /// Called with the present step, and how much of how much is done.
 pub type At<'a> = &'a dyn Fn(&'static str, u64, u64);
-
-/// Contents of both sides after a move.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// Number of releases.
-    pub releases: u64,
-    /// Number of archives.
-    pub archives: u64,
-    /// Number of rows of accounts, counts and decisions.
-    pub rows: u64,
-    /// Digest over all lines.
-    pub digest: String,
-    /// True if a server ran on the data folder, which may have changed since.
-    pub is_served: bool,
-}
 
 /// Reasons why an index is not moved.
 #[derive(Debug, Error)]
@@ -92,12 +78,16 @@ pub enum MoveError {
         release: String,
     },
     /// The two sides differ after the move.
-    #[error("the lines of both sides differ: {from} were moved and {to} are there")]
+    #[error(
+        "the lines of both sides differ, first those of {skill}: {in_index} in the folder, {in_database} in the database"
+    )]
     Differs {
-        /// Number of lines of the source.
-        from: u64,
-        /// Number of lines of the target.
-        to: u64,
+        /// Number of lines of the index in the folder.
+        in_index: u64,
+        /// Number of lines of the database.
+        in_database: u64,
+        /// Full name of the first skill that differs.
+        skill: String,
     },
 }
 

@@ -2,12 +2,14 @@
 
 mod folder;
 mod http;
+mod marker;
 
 use std::{
+    fmt,
     hash::{BuildHasher, RandomState},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -26,6 +28,7 @@ use tokio::{
 };
 
 use self::http::UreqConnector;
+pub use self::marker::MARKER;
 use crate::background::Background;
 
 /// Attempts at an operation before it fails.
@@ -109,13 +112,19 @@ enum AttemptError {
     Damaged,
     #[error("it cannot be brought to the disk: {0}")]
     Sync(#[from] io::Error),
+    #[error("{0} is not mounted, or has the archives of another index")]
+    NotMounted(String),
 }
 
 impl AttemptError {
     /// Returns whether another attempt would end in the same way.
     fn is_final(&self) -> bool {
         use object_store::Error as Of;
-        matches!(self, Self::Store(Of::PermissionDenied { .. } | Of::Unauthenticated { .. } | Of::InvalidPath { .. }))
+        let refused = matches!(
+            self,
+            Self::Store(Of::PermissionDenied { .. } | Of::Unauthenticated { .. } | Of::InvalidPath { .. })
+        );
+        refused || matches!(self, Self::NotMounted(_))
     }
 }
 
@@ -125,6 +134,8 @@ pub struct Objects {
     store: Box<dyn ObjectStore>,
     /// The folder of the archives, if they are in one.
     folder: Option<PathBuf>,
+    /// Identity that the marker of the folder must have, once it is known.
+    identity: OnceLock<String>,
     prefix: String,
     background: Arc<Background>,
     limits: ObjectLimits,
@@ -153,11 +164,19 @@ impl Objects {
         let (limits, jitter) = (settings.limits.clone(), RandomState::new());
         let Some(bucket) = location.strip_prefix("s3://") else {
             let (store, folder) = (Box::new(open_folder(location)?), Some(PathBuf::from(location)));
-            return Ok(Self { store, folder, prefix: String::new(), background, limits, jitter });
+            let (prefix, identity) = (String::new(), OnceLock::new());
+            return Ok(Self { store, folder, identity, prefix, background, limits, jitter });
         };
         let (bucket, prefix) = bucket.split_once('/').unwrap_or((bucket, ""));
         let store = Box::new(open_bucket(bucket, settings, builder)?);
-        Ok(Self { store, folder: None, prefix: prefix.trim_matches('/').to_owned(), background, limits, jitter })
+        let (prefix, identity) = (prefix.trim_matches('/').to_owned(), OnceLock::new());
+        Ok(Self { store, folder: None, identity, prefix, background, limits, jitter })
+    }
+
+    /// Returns the runtime on which the store waits.
+    #[must_use]
+    pub fn background(&self) -> &Arc<Background> {
+        &self.background
     }
 
     /// Stores an archive. When this returns, the archive is durable.
@@ -174,17 +193,22 @@ impl Objects {
     /// As for [`Objects::put`].
     pub fn put_all(&self, archives: &[(Digest, Bytes)]) -> Result<(), StoreError> {
         let Some((last, _)) = archives.last() else { return Ok(()) };
+        self.check_mounted()?;
         let mut paths = Vec::new();
         for (digest, bytes) in archives {
-            paths.push(self.attempts("store", digest, async || {
+            paths.push(self.attempts(format_args!("store the archive of {digest}"), async || {
                 let path = self.path(digest)?;
                 self.store.put(&path, PutPayload::from(bytes.clone())).await?;
                 Ok(path.to_string())
             })?);
         }
-        // A bucket has stored durably what it has acknowledged.
+        self.sync(format_args!("store the archive of {last}"), paths)
+    }
+
+    /// Makes files of the folder durable. A bucket has stored durably what it has acknowledged.
+    fn sync(&self, what: fmt::Arguments<'_>, paths: Vec<String>) -> Result<(), StoreError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        self.attempts("store", last, async || {
+        self.attempts(what, async || {
             let (folder, paths) = (folder.clone(), paths.clone());
             let synced = spawn_blocking(move || folder::sync_all(&folder, &paths)).await;
             Ok(synced.map_err(io::Error::other).flatten()?)
@@ -197,8 +221,11 @@ impl Objects {
     /// [`StoreError`] with [`Unavailable`] after three attempts, also if the archive is missing or has other bytes: a
     /// store may lose or garble an answer, and the archive is needed until its release is withdrawn.
     pub fn get(&self, digest: &Digest, archive: &Digest) -> Result<Bytes, StoreError> {
-        self.attempts("read", digest, async || {
-            let found = self.store.get(&self.path(digest)?).await?;
+        self.attempts(format_args!("read the archive of {digest}"), async || {
+            let found = match self.store.get(&self.path(digest)?).await {
+                Ok(found) => found,
+                Err(error) => return Err(self.explained(error).await),
+            };
             if found.meta.size > self.limits.archive_bytes {
                 return Err(AttemptError::TooLarge(found.meta.size));
             }
@@ -212,9 +239,10 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
-        self.attempts("find", digest, async || match self.store.head(&self.path(digest)?).await {
+        let what = format_args!("find the archive of {digest}");
+        self.attempts(what, async || match self.store.head(&self.path(digest)?).await {
             Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(object_store::Error::NotFound { .. }) => self.find_marker().await.map(|()| false),
             Err(error) => Err(error.into()),
         })
     }
@@ -224,8 +252,10 @@ impl Objects {
     /// # Errors
     /// [`StoreError`] with [`Unavailable`] after three attempts.
     pub fn remove(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.attempts("remove", digest, async || match self.store.delete(&self.path(digest)?).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+        let what = format_args!("remove the archive of {digest}");
+        self.attempts(what, async || match self.store.delete(&self.path(digest)?).await {
+            Ok(()) => Ok(()),
+            Err(object_store::Error::NotFound { .. }) => self.find_marker().await,
             Err(error) => Err(error.into()),
         })
     }
@@ -239,8 +269,7 @@ impl Objects {
 
     fn attempts<T>(
         &self,
-        what: &str,
-        digest: &Digest,
+        what: fmt::Arguments<'_>,
         attempt: impl AsyncFn() -> Result<T, AttemptError>,
     ) -> Result<T, StoreError> {
         let all = async {
@@ -260,7 +289,7 @@ impl Objects {
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} seconds", self.limits.total_time.as_secs_f32()),
         };
-        Err(StoreError(Box::new(Unavailable(format!("cannot {what} the archive of {digest}: {reason}")))))
+        Err(StoreError(Box::new(Unavailable(format!("cannot {what}: {reason}")))))
     }
 
     /// Returns the pause after an attempt, shortened by up to a half at random, so that clients do not repeat in step.

@@ -9,7 +9,7 @@ mod log;
 mod publishing;
 mod withheld;
 
-pub use self::lines::{LockedSkill, Step, blob_id};
+pub use self::lines::{LockedSkill, NewReleases, Step, blob_id};
 
 use std::sync::{
     Arc,
@@ -222,7 +222,7 @@ impl Releases for PgReleases {
 
     fn check_readiness(&self) -> Result<(), ApiError> {
         self.database.read(async |client| Ok(row(client, "select 1", &[]).await?))?;
-        Ok(())
+        Ok(self.objects.check_mounted()?)
     }
 
     fn refresh(&self) -> Result<(), ApiError> {

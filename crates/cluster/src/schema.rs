@@ -30,7 +30,7 @@ macro_rules! steps {
 }
 
 /// All steps, oldest first.
-const STEPS: &[Step] = steps!["0001-tables", "0002-filters", "0003-projection"];
+const STEPS: &[Step] = steps!["0001-tables", "0002-filters", "0003-projection", "0004-identity"];
 
 const HISTORY: &str = "create table if not exists schema_history (
     number integer primary key,

@@ -2,7 +2,7 @@
 
 mod words;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
 use client::search::{Term, rank, terms};
 use deadpool_postgres::{Client, GenericClient};
@@ -166,6 +166,47 @@ impl Catalogue for PgCatalogue {
     }
 }
 
+/// Columns by which a skill is found and filtered.
+#[derive(Debug)]
+pub struct Shown {
+    /// Line of the newest release that is offered; `None` if none is offered.
+    pub line: Option<String>,
+    /// Time of that release.
+    pub at: Option<SystemTime>,
+    /// All words, as the text of a `tsvector`.
+    pub words: Option<String>,
+    /// Words of the name alone.
+    pub name_words: Option<String>,
+    /// Verdict of the scanner.
+    pub verdict: Option<String>,
+    /// True for a signed release.
+    pub is_signed: bool,
+    /// License in lower case.
+    pub license: Option<String>,
+    /// Keywords in lower case.
+    pub keywords: Vec<String>,
+}
+
+impl Shown {
+    /// Returns the columns of a skill. `newest` is its newest release that is offered.
+    #[must_use]
+    pub fn of(newest: Option<&Entry>) -> Self {
+        // The engine refuses the character U+0000 in every text.
+        let filterable = |text: &String| text.to_ascii_lowercase().replace('\0', "\u{FFFD}");
+        let (words, name_words) = newest.map(SearchWords::of).map(|words| (words.all, words.name)).unzip();
+        Self {
+            line: newest.map(Entry::to_line),
+            at: newest.map(|entry| stored_time(entry.published_at)),
+            words,
+            name_words,
+            verdict: newest.map(|entry| entry.verdict.clone()),
+            is_signed: newest.is_some_and(|entry| entry.signature.is_some()),
+            license: newest.and_then(|entry| entry.license.as_ref()).map(filterable),
+            keywords: newest.into_iter().flat_map(|entry| &entry.keywords).map(filterable).collect(),
+        }
+    }
+}
+
 /// Writes what is found and filtered of a skill, and the id of its file. `newest` is its newest release that is offered.
 ///
 /// # Errors
@@ -176,14 +217,7 @@ pub async fn show(
     file_id: &str,
     newest: Option<&Entry>,
 ) -> Result<(), tokio_postgres::Error> {
-    // The engine refuses the character U+0000 in every text.
-    let filterable = |text: &String| text.to_ascii_lowercase().replace('\0', "\u{FFFD}");
-    let (line, at) = (newest.map(Entry::to_line), newest.map(|entry| stored_time(entry.published_at)));
-    let (words, name_words) = newest.map(SearchWords::of).map(|words| (words.all, words.name)).unzip();
-    let verdict = newest.map(|entry| entry.verdict.as_str());
-    let is_signed = newest.is_some_and(|entry| entry.signature.is_some());
-    let license = newest.and_then(|entry| entry.license.as_ref()).map(filterable);
-    let keywords: Vec<String> = newest.into_iter().flat_map(|entry| &entry.keywords).map(filterable).collect();
+    let Shown { line, at, words, name_words, verdict, is_signed, license, keywords } = Shown::of(newest);
     let values: [&(dyn ToSql + Sync); 10] =
         [&skill, &file_id, &line, &at, &words, &name_words, &verdict, &is_signed, &license, &keywords];
     run(client, SHOW, &values).await.map(drop)

@@ -29,7 +29,7 @@ pub fn serve(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAdd
     let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
     runtime()?.block_on(async {
         tokio::spawn(look_out(Arc::clone(&gateway)));
-        serve_until_signal(address, app(&gateway), &limits, &proxies, ready).await
+        serve_until_signal(address, app(&gateway), &limits, &proxies, ready, || {}).await
     })
 }
 

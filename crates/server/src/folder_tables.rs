@@ -30,6 +30,21 @@ pub type JsonRow = Map<String, Value>;
 /// Adds a row to a table.
 pub type AddRow<'a> = &'a mut dyn FnMut(&JsonRow) -> Result<(), StoreError>;
 
+/// Contents of both sides after a move between a data folder and other stores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Number of releases.
+    pub releases: u64,
+    /// Number of archives.
+    pub archives: u64,
+    /// Number of rows of accounts, counts and decisions.
+    pub rows: u64,
+    /// Digest over all lines.
+    pub digest: String,
+    /// True if a server ran on the data folder, which may have changed since.
+    pub is_served: bool,
+}
+
 /// The database of a data folder.
 pub struct FolderTables {
     database: Arc<Database>,

@@ -95,7 +95,7 @@ mod work_limiter;
 
 pub use access::{Scope, Visibility};
 pub use data_dir::{DATABASE, DataError};
-pub use folder_tables::{AddRow, FolderTables, JsonRow, TABLES};
+pub use folder_tables::{AddRow, FolderTables, JsonRow, Moved, TABLES};
 pub use hub::{Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};
 pub use serve::{app, serve};

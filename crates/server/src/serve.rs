@@ -51,10 +51,15 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
             })
             .collect();
         let Settings { address, limits, trusted_proxies, .. } = &first.settings;
-        let served = serve_until_signal(*address, by_name(&first, &others), limits, trusted_proxies, ready).await;
+        let stopping = || log_stage(&first, "stopping: requests in progress are finished");
+        let routes = by_name(&first, &others);
+        let served = serve_until_signal(*address, routes, limits, trusted_proxies, ready, stopping).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;
+        }
+        if served.is_ok() {
+            log_stage(&first, "stopped");
         }
         served
     })
@@ -119,6 +124,12 @@ async fn tidying(hub: Shared, mut ending: watch::Receiver<()>) {
         let go_on = move || ending.has_changed().is_ok();
         log_failure(&hub, api::run(&hub, move |hub| hub.stores.releases.tidy(&go_on)).await);
     }
+}
+
+/// Logs a stage of ending, so that an operator can distinguish a stop from a crash.
+fn log_stage(hub: &Shared, stage: &str) {
+    let line = serde_json::json!({"time": jiff::Timestamp::now().to_string(), "stage": stage});
+    (hub.settings.log)(&line.to_string());
 }
 
 fn log_failure(hub: &Shared, done: Result<(), ApiError>) {

@@ -59,7 +59,7 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 }
 
 /// Serves the routes until the process receives SIGINT or SIGTERM, then lets requests in progress finish.
-/// Calls `ready` with the bound address.
+/// Calls `ready` with the bound address, and `stopping` when it has received the signal.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -69,6 +69,7 @@ pub async fn serve_until_signal(
     limits: &ServerLimits,
     proxies: &TrustedProxies,
     ready: impl FnOnce(SocketAddr),
+    stopping: impl FnOnce(),
 ) -> Result<(), ServeError> {
     let io = |what: String| move |error| ServeError { what, error };
     let most = descriptors::for_connections(limits.connections);
@@ -80,6 +81,7 @@ pub async fn serve_until_signal(
         () = accept(listener, app, limits, proxies, &open, &ending) => {}
         ended = asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned()))?,
     }
+    stopping();
     drop(ending);
     let _all_are_gone = end.send(());
     let _late_ones_are_cut = tokio::time::timeout(limits.shutdown_time, end.closed()).await;

@@ -1,7 +1,7 @@
 //! [`move_in`]: an index with its accounts from a data folder into engines.
 
 use std::{
-    collections::BTreeSet,
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -11,34 +11,44 @@ use std::{
 };
 
 use client::IndexRemote;
-use registry_index::{ArchiveLocation, Entry, Index, shard};
-use server::{FolderTables, INDEX, store::Bytes};
-use skill::{Digest, Owner, QualifiedName};
+use git2::Oid;
+use registry_index::{ArchiveLocation, Entry, Index, IndexFile, shard};
+use server::{FolderTables, INDEX, Moved, store::Bytes};
+use skill::{Digest, Owner};
 use web::ApiError;
 
-use super::{At, MoveError, Moved, lines::Lines, tables};
+use super::{
+    At, MoveError,
+    lines::compare,
+    listed::{SkillFile, archive_files, skill_files},
+    tables,
+};
 use crate::{
     database::{DatabaseError, row},
     engines::Engines,
-    imported::{record_archives, unrecorded, write_owner, write_skill},
+    imported::{ImportedSkill, file_ids, record_archives, unrecorded, write_owners, write_skills},
     projection::log,
 };
 
-/// Threads that move skills, most of which wait for archives to be on the disk.
+/// Threads that move skills. While some wait for archives to be on the disk or for the database, others read.
 const THREADS: usize = 16;
 
 /// Skills that are moved in one transaction.
-const SKILLS: usize = 50;
+const SKILLS: usize = 500;
 
 /// Owners whose files are written in one transaction.
-const OWNERS: usize = 500;
+const OWNERS: usize = 2000;
+
+/// Bytes of archives that a thread stores at once.
+const BYTES: usize = 16 << 20;
 
 /// A data folder, read as of one commit.
 struct Source<'a> {
     engines: &'a Engines,
     git_dir: PathBuf,
     head: String,
-    names: Vec<QualifiedName>,
+    skills: Vec<SkillFile>,
+    archives: HashMap<Digest, Oid>,
 }
 
 /// Moves an index into engines, or what changed since the last time.
@@ -48,20 +58,19 @@ struct Source<'a> {
 pub fn move_in(engines: &Engines, folder: &Path, at: At<'_>) -> Result<Moved, MoveError> {
     let tables = FolderTables::open(folder)?;
     let git_dir = folder.join(INDEX);
+    engines.claim()?;
     refuse_own_changes(engines)?;
+    at("listing", 0, 1);
     let head = Index::open(&git_dir)?.revision()?;
     let index = Index::open_at(&git_dir, &head)?;
-    let source = Source { engines, names: index.names()?, git_dir, head };
+    let (skills, archives) = (skill_files(&index)?, archive_files(&index)?);
+    let source = Source { engines, git_dir, head, skills, archives };
     source.move_owners(&index)?;
     source.move_skills(at)?;
     let rows = tables::into_database(&engines.database, &tables)?;
     source.move_history()?;
     at("comparing", 0, 1);
-    let (releases, digest) = Lines::of_index(&index)?.finish();
-    let found = Lines::of_database(&engines.database)?.finish();
-    if found != (releases, digest.clone()) {
-        return Err(MoveError::Differs { from: releases, to: found.0 });
-    }
+    let (releases, digest) = compare(&engines.database, &source.git_dir, &source.head)?;
     let archives = super::archives_in(&engines.database)?;
     Ok(Moved { releases, archives, rows, digest, is_served: tables.is_served() })
 }
@@ -78,25 +87,22 @@ fn refuse_own_changes(engines: &Engines) -> Result<(), MoveError> {
 
 impl Source<'_> {
     fn move_owners(&self, index: &Index) -> Result<(), MoveError> {
-        let owners: BTreeSet<Owner> = index.paths()?.iter().filter_map(|path| owner_at(path)).collect();
-        for some in Vec::from_iter(owners).chunks(OWNERS) {
-            let mut files = Vec::new();
-            for owner in some {
-                files.extend(index.file(&shard::owner_file(owner))?.map(|file| (owner, file)));
-            }
-            self.engines.database.transaction::<_, DatabaseError>(async |write| {
-                for (owner, file) in &files {
-                    write_owner(write, owner, file).await?;
-                }
-                Ok(())
-            })?;
+        let files = index.files(|folder| folder == shard::OWNERS)?.into_iter();
+        let owners: Vec<(Owner, Oid)> = files.filter_map(|(path, id)| Some((owner_at(&path)?, id))).collect();
+        for some in owners.chunks(OWNERS) {
+            let file = |(owner, id): &(Owner, Oid)| -> Result<_, MoveError> {
+                Ok((owner.clone(), IndexFile { bytes: index.content(*id)?, id: id.to_string() }))
+            };
+            let files = some.iter().map(file).collect::<Result<Vec<_>, _>>()?;
+            let write = &self.engines.database;
+            write.transaction::<_, DatabaseError>(async |write| Ok(write_owners(write, &files).await?))?;
         }
         Ok(())
     }
 
     /// Moves archives and lines, several skills at the same time.
     fn move_skills(&self, at: At<'_>) -> Result<(), MoveError> {
-        let chunks: Vec<&[QualifiedName]> = self.names.chunks(SKILLS).collect();
+        let chunks: Vec<&[SkillFile]> = self.skills.chunks(SKILLS).collect();
         let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
         let work = || -> Result<(), MoveError> {
             let index = Index::open_at(&self.git_dir, &self.head)?;
@@ -126,21 +132,50 @@ impl Source<'_> {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// Moves skills, first the archives that no earlier run stored.
-    fn move_chunk(&self, index: &Index, names: &[QualifiedName]) -> Result<(), MoveError> {
-        let skills =
-            names.iter().map(|name| Ok((name, index.releases(name)?))).collect::<Result<Vec<_>, MoveError>>()?;
-        let archives = unrecorded(&self.engines.database, skills.iter().flat_map(|(_, entries)| entries))?;
-        let read = archives.iter().map(|entry| Ok((entry.digest, archive_of(index, entry)?)));
-        self.engines.objects.put_all(&read.collect::<Result<Vec<_>, MoveError>>()?)?;
-        self.engines.database.transaction::<_, ApiError>(async |write| {
+    /// Moves the skills that no earlier run moved, first their archives.
+    fn move_chunk(&self, index: &Index, files: &[SkillFile]) -> Result<(), MoveError> {
+        let database = &self.engines.database;
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let known = file_ids(database, &paths)?;
+        let changed = files.iter().filter(|file| known.get(&file.path).is_none_or(|id| *id != file.id.to_string()));
+        let read = |file: &SkillFile| -> Result<_, MoveError> {
+            let entries = index.releases_at(&file.path, file.id)?;
+            Ok(ImportedSkill::new(file.name.clone(), file.path.clone(), entries)?)
+        };
+        let skills = changed.map(read).collect::<Result<Vec<_>, _>>()?;
+        if skills.is_empty() {
+            return Ok(());
+        }
+        let archives = unrecorded(database, skills.iter().flat_map(ImportedSkill::entries))?;
+        self.store(index, &archives)?;
+        database.transaction::<_, ApiError>(async |write| {
             record_archives(write, &archives).await?;
-            for (name, entries) in &skills {
-                write_skill(write, name, entries).await?;
-            }
-            Ok(())
+            write_skills(write, &skills).await
         })?;
         Ok(())
+    }
+
+    /// Stores the archives of releases, many with one sync.
+    fn store(&self, index: &Index, entries: &[&Entry]) -> Result<(), MoveError> {
+        let (mut read, mut bytes) = (Vec::new(), 0);
+        for entry in entries {
+            let archive = self.archive_of(index, entry)?;
+            bytes += archive.len();
+            read.push((entry.digest, archive));
+            if bytes >= BYTES {
+                self.engines.objects.put_all(&std::mem::take(&mut read))?;
+                bytes = 0;
+            }
+        }
+        Ok(self.engines.objects.put_all(&read)?)
+    }
+
+    /// Reads the archive of a release from the tree of the index.
+    fn archive_of(&self, index: &Index, entry: &Entry) -> Result<Bytes, MoveError> {
+        let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
+        let ArchiveLocation::Tree(_) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
+        let bytes = Bytes::from(index.content(*self.archives.get(&entry.digest).ok_or_else(missing)?)?);
+        if Digest::of_bytes(&bytes) == entry.archive { Ok(bytes) } else { Err(missing()) }
     }
 
     /// Records the history as one event, and gives it to the git repository that follows the index.
@@ -155,14 +190,6 @@ impl Source<'_> {
         log::record_import(&self.engines.database, &self.head)?;
         Ok(())
     }
-}
-
-/// Reads the archive of a release from the tree of an index.
-fn archive_of(index: &Index, entry: &Entry) -> Result<Bytes, MoveError> {
-    let missing = || MoveError::NoArchive { release: format!("{} {}", entry.name, entry.version) };
-    let ArchiveLocation::Tree(path) = index.config().archive_location(&entry.digest) else { return Err(missing()) };
-    let bytes = Bytes::from(index.file(&path)?.ok_or_else(missing)?.bytes);
-    if Digest::of_bytes(&bytes) == entry.archive { Ok(bytes) } else { Err(missing()) }
 }
 
 /// Parses the owner in the path of an owner's file.

@@ -103,18 +103,12 @@ impl LockedSkill {
 
     /// Adds lines at the end.
     pub async fn append(&mut self, write: &Transaction<'_>, entries: &[&Entry]) -> Result<Vec<Edit>, Error> {
-        let insert =
-            "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
-             select $1, * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::bool[])";
-        let unbuilt = |version: &Version| Version { build: semver::BuildMetadata::EMPTY, ..version.clone() };
-        let column = |text: fn(&Entry) -> String| -> Vec<String> { entries.iter().map(|entry| text(entry)).collect() };
-        let positions: Vec<i32> = (self.lines.len()..).take(entries.len()).map(number).collect();
-        let versions = column(|entry| entry.version.to_string());
-        let keys: Vec<String> = entries.iter().map(|entry| unbuilt(&entry.version).to_string()).collect();
-        let (digests, lines) = (column(|entry| entry.digest.to_string()), column(Entry::to_line));
-        let times: Vec<SystemTime> = entries.iter().map(|entry| stored_time(entry.published_at)).collect();
-        let withdrawn: Vec<bool> = entries.iter().map(|entry| entry.withdrawn.is_some()).collect();
-        run(write, insert, &[&self.id, &positions, &versions, &keys, &digests, &times, &lines, &withdrawn]).await?;
+        let mut new = NewReleases::default();
+        let lines: Vec<String> = entries.iter().map(|entry| entry.to_line()).collect();
+        for (at, (entry, line)) in entries.iter().zip(&lines).enumerate() {
+            new.add(self.id, self.lines.len() + at, entry, line);
+        }
+        new.insert(write).await?;
         let added = entries.iter().zip(&lines);
         self.lines.extend(added.map(|(entry, line)| Line { text: line.clone(), entry: Some((*entry).clone()) }));
         Ok(lines.into_iter().map(|line| Edit::Append { path: self.path.clone(), line }).collect())
@@ -143,6 +137,47 @@ impl LockedSkill {
                     insert into links (skill, other) select $1, unnest($2::text[]) on conflict do nothing";
         run(write, link, &[&self.id, &others]).await?;
         Ok(())
+    }
+}
+
+/// New rows of `releases`, by column.
+#[derive(Default)]
+pub struct NewReleases<'a> {
+    skills: Vec<i64>,
+    positions: Vec<i32>,
+    versions: Vec<String>,
+    keys: Vec<String>,
+    digests: Vec<String>,
+    times: Vec<SystemTime>,
+    lines: Vec<&'a str>,
+    withdrawn: Vec<bool>,
+}
+
+impl<'a> NewReleases<'a> {
+    /// Adds a release, whose line has `at` lines before it in the file of its skill.
+    pub fn add(&mut self, skill: i64, at: usize, entry: &Entry, line: &'a str) {
+        let unbuilt = Version { build: semver::BuildMetadata::EMPTY, ..entry.version.clone() };
+        self.skills.push(skill);
+        self.positions.push(number(at));
+        self.versions.push(entry.version.to_string());
+        self.keys.push(unbuilt.to_string());
+        self.digests.push(entry.digest.to_string());
+        self.times.push(stored_time(entry.published_at));
+        self.lines.push(line);
+        self.withdrawn.push(entry.withdrawn.is_some());
+    }
+
+    /// Inserts the rows.
+    ///
+    /// # Errors
+    /// The error of the engine.
+    pub async fn insert(&self, write: &Transaction<'_>) -> Result<(), Error> {
+        let sql =
+            "insert into releases (skill, position, version, version_key, digest, published_at, line, is_withdrawn)
+            select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[],
+                $7::text[], $8::bool[])";
+        let Self { skills, positions, versions, keys, digests, times, lines, withdrawn } = self;
+        run(write, sql, &[skills, positions, versions, keys, digests, times, lines, withdrawn]).await.map(drop)
     }
 }
 

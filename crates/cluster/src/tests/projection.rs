@@ -72,13 +72,13 @@ pub fn settings(engines: &TestEngines, remote: Option<&Remote>, folder: &Path) -
 }
 
 /// The background work of a replica with an empty folder.
-struct Worker {
+pub struct Worker {
     projection: Projection,
     _folder: TempDir,
 }
 
 impl Worker {
-    fn new(engines: &TestEngines, remote: &Remote) -> Self {
+    pub fn new(engines: &TestEngines, remote: &Remote) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let commits = Commits::open(&folder.path().join("git"), &remote.url(), config_text(Some(ARCHIVES))).unwrap();
         let projection = Projection::new(engines.database.open(), engines.objects(), Some(commits));
@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// Works until this replica leads: the lock of an ended session is free a moment later.
-    fn lead(&self) {
+    pub fn lead(&self) {
         let end = Instant::now() + Duration::from_secs(10);
         while !self.leads() && Instant::now() < end {
             self.projection.pass(&|| true).unwrap();
@@ -110,7 +110,7 @@ impl Worker {
     }
 }
 
-fn run(database: &Database, sql: &str) {
+pub fn run(database: &Database, sql: &str) {
     database.read(async |client| Ok(client.batch_execute(sql).await?)).unwrap();
 }
 
