@@ -4,14 +4,18 @@ use std::borrow::Cow;
 
 use crate::{
     excerpt::visible,
-    hosts::{Address, Trust, addresses, bare, trust_at},
+    hosts::{Address, Trust, addresses, bare, is_near, trust_at},
 };
 
 /// Words of a message that stand for a host outside of the table.
 const UNKNOWN: &str = "an unknown host";
 
-/// Beginnings of a remedy that refer to the match, with the same clause before the match in quotation marks.
-const DELETIONS: &[(&str, &str)] = &[("remove this", "delete"), ("delete the instruction", "delete the instruction")];
+/// Beginnings of a remedy that refer to the match, with the same clause before the match in quotation marks, and for a
+/// match that is too long to be quoted.
+const DELETIONS: &[(&str, &str, &str)] = &[
+    ("remove this", "delete", "delete what is quoted above"),
+    ("delete the instruction", "delete the instruction", "delete the instruction"),
+];
 
 /// Maximum length of a match that a remedy quotes, in characters.
 const QUOTED: usize = 80;
@@ -32,7 +36,7 @@ pub(crate) fn with_host(message: &'static str, matched: &str) -> Cow<'static, st
 /// a verified connection are found.
 fn described_host(matched: &str) -> Option<String> {
     let mut all: Vec<Address<'_>> = addresses(matched).chain(bare(matched)).collect();
-    all.retain(|address| !address.is_nowhere());
+    all.retain(|address| !address.is_open() && !is_near(&address.host));
     all.sort_by_key(|address| trust_at(address) == Trust::Vendor);
     let address = all.first()?;
     let host = visible(&address.host);
@@ -52,9 +56,10 @@ fn described_host(matched: &str) -> Option<String> {
 pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, str> {
     let words = matched.trim();
     let is_quotable = !words.is_empty() && !words.contains(['\n', '“', '”']) && words.chars().count() <= QUOTED;
-    let begins = |(start, verb): &(&str, &'static str)| Some((*verb, remedy.strip_prefix(start)?));
-    match DELETIONS.iter().find_map(begins).filter(|_| is_quotable) {
-        Some((verb, rest)) => format!("{verb} “{}”{rest}", visible(words)).into(),
+    let begun = DELETIONS.iter().find_map(|(start, verb, whole)| Some((verb, whole, remedy.strip_prefix(start)?)));
+    match begun {
+        Some((verb, _, rest)) if is_quotable => format!("{verb} “{}”{rest}", visible(words)).into(),
+        Some((_, whole, rest)) => format!("{whole}{rest}").into(),
         None => remedy.into(),
     }
 }
@@ -86,8 +91,9 @@ mod tests {
     fn words_to_delete_are_quoted() {
         let remedy = "remove this; leave approvals to the user";
         assert_eq!(with_words(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
-        assert_eq!(with_words(remedy, "a\nb"), remedy);
-        assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), remedy);
+        let whole = "delete what is quoted above; leave approvals to the user";
+        assert_eq!(with_words(remedy, "a\nb"), whole);
+        assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), whole);
         assert_eq!(with_words("name the host", "x"), "name the host");
     }
 }

@@ -15,14 +15,15 @@ pub(super) const LESS: Why = Why {
 pub(super) const NO_ACT: Why =
     Why { reason: "its words state something and have nobody do it", harmless_if: "the text has nobody do this" };
 
-/// Returns the message of a match. That of a weak match begins with the words found, because the act that they stand for
-/// is only possible, and ends with those that decide.
+/// Returns the message of a match. That of a weak match calls the act possible, and ends with the words that decide.
 pub(super) fn message_of(said: &Said, evidence: Evidence) -> String {
     let (message, Quote { words, deciding, .. }) = (said.case().message, &said.quote);
     match evidence {
         _ if words.is_empty() => message.to_owned(),
-        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("has {words}, like a text that {message}"),
-        Evidence::Note | Evidence::Weak => format!("has {words}, like a text that {message}; what decides: {deciding}"),
+        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("possibly {message}: it has {words}"),
+        Evidence::Note | Evidence::Weak => {
+            format!("possibly {message}: it has {words}; what decides: {deciding}")
+        }
         _ => format!("{message}: it has {words}"),
     }
 }
