@@ -118,7 +118,7 @@ fn runs_written_program(matched: &str) -> bool {
 
 /// Options of shells, and of other interpreters, that take no value and no program from the input.
 const OPTIONS_OF_SHELLS: &str = "euxvlpf";
-const OPTIONS: &str = "uBEIOSwn";
+const OPTIONS: &str = "uBIOwn";
 
 /// Extensions of program files.
 const PROGRAMS: &[&str] = &["py", "js", "cjs", "mjs", "sh", "bash", "zsh", "pl", "rb", "php"];
