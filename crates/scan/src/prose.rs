@@ -185,7 +185,7 @@ struct Said {
     more: Why,
     /// Byte offset of the first word that counts.
     at: usize,
-    /// True if its words have the reader do something.
+    /// True if its words may have the reader do something.
     is_act: bool,
 }
 

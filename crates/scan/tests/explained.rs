@@ -172,7 +172,7 @@ fn doubtful_prose_asks_one_question() {
     let prose = of(&found, "prose-concealment");
     assert!(prose.message.starts_with("possibly has the agent ") && prose.message.contains(": it has “"), "{prose:?}");
     assert_eq!(prose.severity, Severity::Info, "nobody is told to do anything");
-    assert!(prose.remedy.starts_with("nothing to do if this is about what a program or file does"), "{prose:?}");
+    assert!(prose.remedy.starts_with("nothing to do if the text has nobody do this; otherwise rewrite “"), "{prose:?}");
 }
 
 /// A weak match gives the meaning of its words, and names those without which it would not be one.

@@ -33,7 +33,7 @@ pub(super) struct Quote {
     pub words: String,
     /// The words in quotation marks without which there would be no finding; empty if there are too many.
     pub deciding: String,
-    /// True if one of the words has its reader do something.
+    /// True if one of the words may have its reader do something, or if people do not see them.
     pub is_act: bool,
     /// Byte offsets of the first and the last one.
     pub from: usize,
@@ -65,7 +65,8 @@ impl Quote {
         let words = [&listed(&quoted.collect::<Vec<_>>()), place, &hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        Self { words, deciding, is_act: terms.iter().any(|term| is_act(term)), from, last }
+        let is_act = is_hidden || terms.iter().any(|term| is_act(term));
+        Self { words, deciding, is_act, from, last }
     }
 
     /// Quotes the words of a passage that was found by its weights: the terms of the concepts that weigh most, or else
@@ -91,10 +92,13 @@ impl Quote {
     }
 }
 
-/// Returns true for a verb that has its reader do something or leave it undone.
+/// Returns true for a verb that may have its reader do something or leave it undone.
 fn is_act(term: &Term) -> bool {
     let concept = 1 << term.concept;
-    term.ordered && lexicon::deeds() & concept != 0 && (term.negated || GUARDS.aside & concept == 0)
+    !term.described
+        && !term.inflected
+        && lexicon::deeds() & concept != 0
+        && (term.negated || GUARDS.aside & concept == 0)
 }
 
 /// Formats a phrase in quotation marks with its meanings.
