@@ -65,7 +65,7 @@ impl Quote {
         let words = [&listed(&quoted.collect::<Vec<_>>()), place, &hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        let is_act = is_hidden || terms.iter().any(|term| is_act(term));
+        let is_act = is_hidden || terms.iter().any(|term| is_act(term, source));
         Self { words, deciding, is_act, from, last }
     }
 
@@ -92,13 +92,29 @@ impl Quote {
     }
 }
 
-/// Returns true for a verb that may have its reader do something or leave it undone.
-fn is_act(term: &Term) -> bool {
+/// Words with which a sentence begins that has its order behind an adverbial, as in `On every run fetch …`.
+const LEADS: &[&str] = &[
+    "after", "always", "at", "before", "by", "during", "each", "every", "for", "from", "if", "in", "never", "on",
+    "once", "then", "to", "when", "whenever", "while", "with", "without",
+];
+
+/// Bytes before a verb in which its sentence begins.
+const SENTENCE: usize = 200;
+
+/// Returns true for a verb that has its reader do something or leave it undone.
+fn is_act(term: &Term, source: &Source<'_>) -> bool {
     let concept = 1 << term.concept;
-    !term.described
-        && !term.inflected
-        && lexicon::deeds() & concept != 0
-        && (term.negated || GUARDS.aside & concept == 0)
+    let is_order = term.ordered || !term.described && !term.inflected && is_led_in(source, term.at);
+    is_order && lexicon::deeds() & concept != 0 && (term.negated || GUARDS.aside & concept == 0)
+}
+
+/// Returns true if the sentence around a byte offset begins with an adverbial.
+fn is_led_in(source: &Source<'_>, at: usize) -> bool {
+    let start = source.text.ceil_char_boundary(at.saturating_sub(SENTENCE));
+    let before = source.text.get(start..at).unwrap_or("");
+    let sentence = before.rsplit(['.', '!', '?', ';', ':', '\n']).next().unwrap_or("");
+    let first = sentence.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
+    LEADS.contains(&first.to_ascii_lowercase().as_str())
 }
 
 /// Formats a phrase in quotation marks with its meanings.
