@@ -265,8 +265,10 @@ struct ScannedDocument<'a> {
     /// Verdict: `allow`, `warn` or `block`. A skill that cannot be read is blocked.
     #[schemars(with = "String")]
     verdict: Verdict,
-    /// Findings, each as in judge.json, with its risk.
-    findings: Vec<FindingDocument<'a>>,
+    /// Findings, each as in judge.json. `risk` is the loss for the user if the finding is real, or null; `remedy` is the
+    /// change to make.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    findings: &'a [Finding],
     /// Findings by their cause.
     #[schemars(with = "Vec<Map<String, Value>>")]
     causes: Vec<Cause<'a>>,
@@ -278,17 +280,6 @@ struct ScannedDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     capabilities: Option<&'a Capabilities>,
-}
-
-/// A finding.
-#[derive(Debug, Serialize, JsonSchema)]
-struct FindingDocument<'a> {
-    #[serde(flatten)]
-    #[schemars(with = "Map<String, Value>")]
-    finding: &'a Finding,
-    /// Possible consequence for the user, as a clause; null for a judge's opinion and for categories of your own rules.
-    /// `remedy` is the change to make.
-    risk: Option<&'static str>,
 }
 
 /// Reason why a skill could not be scanned.
@@ -313,7 +304,7 @@ impl<'a> ScannedDocument<'a> {
             kind: skill.target.word(),
             name: skill.name.as_deref(),
             verdict: skill.verdict(),
-            findings: findings.iter().map(|finding| FindingDocument { finding, risk: finding.harm() }).collect(),
+            findings,
             causes: causes(findings),
             note: skill.note,
             error: error.map(|error| ScanError {

@@ -87,7 +87,7 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     )];
     lines.extend(excerpt_line(finding));
     lines.extend(finding.related.iter().map(|related| related_line(finding, related)));
-    lines.extend(finding.harm().map(|harm| format!("  risk: {harm}")));
+    lines.extend(finding.risk.as_ref().map(|risk| format!("  risk: {}", visible(risk))));
     lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
     lines.push(match &finding.waiver {
         Some(waiver) => format!("  {}", waiver_words(waiver)),
@@ -201,6 +201,7 @@ mod tests {
             related: Vec::new(),
             excerpt: "text".into(),
             message: "does so".into(),
+            risk: None,
             remedy: "do not".into(),
             why: None,
             new: true,
@@ -265,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    fn known_category_tells_its_risk() {
-        let lines = findings_lines(&[Finding { category: "secrets".into(), ..finding("a", Severity::Low) }]);
-        assert!(lines[2].starts_with("  risk: everybody who"), "{lines:?}");
+    fn risk_of_a_finding_is_printed() {
+        let lines = findings_lines(&[Finding { risk: Some("all is lost".into()), ..finding("a", Severity::Low) }]);
+        assert_eq!(lines[2], "  risk: all is lost", "{lines:?}");
     }
 }

@@ -90,14 +90,15 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         all.iter().map(|example| (example.file.clone(), example.text.clone())).collect()
     };
     let case = |case: &CaseEntry| {
-        let CaseEntry { words, message, remedy, harmless_if } = case;
-        format!("Case {{ words: &{words:?}, message: {message:?}, remedy: {remedy:?}, harmless_if: {harmless_if:?} }}")
+        let CaseEntry { words, message, remedy, harmless_if, harm } = case;
+        let texts = format!("remedy: {remedy:?}, harmless_if: {harmless_if:?}, harm: {harm:?}");
+        format!("Case {{ words: &{words:?}, message: {message:?}, {texts} }}")
     };
     let condition =
         rule.condition.as_ref().map_or("None".to_owned(), |name| format!("Some(crate::conditions::{name})"));
     format!(
         "Rule {{ id: {:?}, category: {:?}, technique: {:?}, risk: {:?}, evidence: Evidence::{}, scope: Scope::{}, \
-         role: Role::{}, message: {:?}, remedy: {:?}, harmless_if: {:?}, cases: &[{}], literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
+         role: Role::{}, message: {:?}, harm: {:?}, remedy: {:?}, harmless_if: {:?}, cases: &[{}], literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
          condition: {condition}, secret: {}, harmful: &{:?}, harmless: &{:?} }}",
         rule.id,
         or(&rule.category, &defaults.category),
@@ -107,6 +108,7 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         variant(or(&rule.scope, &defaults.scope)),
         variant(or(&rule.role, &defaults.role)),
         rule.message,
+        rule.harm,
         or(&rule.remedy, &defaults.remedy),
         rule.harmless_if,
         rule.cases.iter().map(case).collect::<Vec<_>>().join(", "),

@@ -38,6 +38,7 @@ def entry(rule: dict) -> str:
         f'<h3 id="{rule["id"]}"><a href="#{rule["id"]}"><code>{rule["id"]}</code></a> '
         f'<span class="severity {rule["severity"]}">{rule["severity"]}</span></h3>',
         f"<p>{prose(message[0].upper() + message[1:])}.</p>",
+        *([f"<p><strong>Risk:</strong> {prose(rule['harm'])}.</p>"] if rule.get("harm") else []),
         f"<p><strong>What to do:</strong> {prose(remedy)}.</p>",
         f'<p class="facts">{html.escape(" · ".join(facts))}</p>',
         "</div>",

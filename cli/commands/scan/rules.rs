@@ -38,7 +38,7 @@ fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
         "id": rule.id, "category": rule.category, "severity": scanner.severity(rule), "evidence": rule.evidence.as_str(),
         "technique": rule.technique, "technique_title": title(rule.technique), "risk": rule.risk,
         "scope": rule.scope.as_str(), "role": rule.role.as_str(), "elsewhere": rule.elsewhere().severity(),
-        "message": rule.message, "remedy": rule.remedy,
+        "message": rule.message, "harm": rule.harm(), "remedy": rule.remedy,
     })
 }
 
@@ -138,7 +138,9 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
     context.out.answer(&document, |out| {
         let (style, severity) = (severity_style(rule.severity()), severity_word(rule, scanner));
         writeln!(out, "{STRONG}{}{STRONG:#}  {style}{severity}{style:#}, {}", rule.id, rule.category)?;
-        writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
+        writeln!(out, "{}", rule.message)?;
+        rule.harm().map_or(Ok(()), |harm| writeln!(out, "Risk: {harm}"))?;
+        writeln!(out, "What to do: {}", rule.remedy)?;
         if !rule.harmless_if.is_empty() {
             writeln!(out, "Nothing to do if {}", rule.harmless_if)?;
         }

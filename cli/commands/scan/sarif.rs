@@ -105,7 +105,7 @@ fn results_of(skill: &Scanned, root: &Path) -> Vec<Value> {
 fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     let finding = cause.first;
     let why = finding.why.as_ref().map(|why| format!("; {} here: {why}", finding.severity)).unwrap_or_default();
-    let risk = finding.harm().map(|harm| format!("; risk: {harm}")).unwrap_or_default();
+    let risk = finding.risk.as_ref().map(|risk| format!("; risk: {risk}")).unwrap_or_default();
     let place = |one: &Finding| json!({"artifactLocation": location(&skill.target.place_of(&one.path), root), "region": region(one)});
     let mut result = json!({
         "ruleId": finding.rule,

@@ -131,6 +131,7 @@ mod tests {
             related: Vec::new(),
             excerpt: "text".into(),
             message: "does so".into(),
+            risk: None,
             remedy: "do not".into(),
             why: None,
             new: true,

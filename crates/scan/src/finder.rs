@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Evidence, Related, Rule,
+    Case, Evidence, Related, Rule,
     conditions::supply_chain::imitation,
     engine::{Hit, SearchError, Steps, engine},
     excerpt::{Excerpt, brief, visible},
@@ -17,6 +17,7 @@ use crate::{
     normal::Shadow,
     role, rules,
     source::Source,
+    wording,
 };
 
 /// Findings of one rule and severity listed for one file; a further one changes no verdict.
@@ -163,11 +164,11 @@ impl Finder {
         } else {
             (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
-        let (message, remedy) = explained(hit.rule, matched);
+        let Explained { message, remedy, harm } = explained(hit.rule, matched);
         let message = format!("{message}{how}");
         let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            *signal = Signal { why, remedy, related, way_out, ..signal.clone() };
+            *signal = Signal { why, harm, remedy, related, way_out, ..signal.clone() };
         }
     }
 
@@ -184,12 +185,12 @@ impl Finder {
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
         let plain = shadow.source.text.get(hit.range.clone()).unwrap_or("");
-        let (message, remedy) = explained(hit.rule, plain);
+        let Explained { message, remedy, harm } = explained(hit.rule, plain);
         let read = if hit.rule.secret { String::new() } else { format!("“{}”, ", brief(&visible(plain), None)) };
         let message = format!("{message} ({read}{how})");
         let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            (signal.why, signal.remedy) = (why, remedy);
+            (signal.why, signal.remedy, signal.harm) = (why, remedy, harm);
         }
     }
 
@@ -203,9 +204,10 @@ impl Finder {
             ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
             (weighed, _) => weighed,
         };
-        let ((message, remedy), excerpt) = (explained(hit.rule, value), Excerpt::plain(source.line(line)));
+        let Explained { message, remedy, harm } = explained(hit.rule, value);
+        let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.into_owned()) {
-            (signal.why, signal.remedy) = (why, remedy);
+            (signal.why, signal.remedy, signal.harm) = (why, remedy, harm);
         }
     }
 
@@ -233,6 +235,7 @@ impl Finder {
             line: line + 1,
             excerpt,
             message,
+            harm: rule.harm,
             remedy,
             related,
             why: None,
@@ -256,14 +259,23 @@ impl Finder {
     }
 }
 
-/// Returns the message and the remedy for a matched text. Those about a name that resembles a known one give both.
-fn explained(rule: &Rule, matched: &str) -> (Cow<'static, str>, Cow<'static, str>) {
+/// Texts of a finding that depend on its match.
+struct Explained {
+    message: Cow<'static, str>,
+    remedy: Cow<'static, str>,
+    harm: &'static str,
+}
+
+/// Returns the texts for a match. Those about a name that resembles a known one give both names.
+fn explained(rule: &Rule, matched: &str) -> Explained {
+    let Case { message, remedy, harm, .. } = rule.case_of(matched);
     let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
     if let Some((message, remedy)) = imitation.map(described) {
-        return (message.into(), remedy.into());
+        return Explained { message: message.into(), remedy: remedy.into(), harm };
     }
-    let (message, remedy) = rule.explained(matched);
-    (message.into(), remedy.into())
+    let message = wording::with_host(message, matched);
+    let remedy = if rule.secret { remedy.into() } else { wording::with_words(remedy, matched) };
+    Explained { message, remedy, harm }
 }
 
 /// Returns the excerpt around a match, given as a byte range of the text. It has both ends of a match on several lines.
@@ -328,6 +340,7 @@ pub(crate) fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
     let (excerpt, remedy, related) = (Excerpt::default(), rule.remedy.into(), Vec::new());
+    let Rule { evidence, harm, .. } = *rule;
     let (line, why, harmless_if, way_out) = (1, None, rule.harmless_if.into(), None);
-    Signal { rule, evidence: rule.evidence, path, line, excerpt, message, remedy, related, why, harmless_if, way_out }
+    Signal { rule, evidence, path, line, excerpt, message, harm, remedy, related, why, harmless_if, way_out }
 }

@@ -23,7 +23,7 @@ use crate::{
 
 pub(crate) use judge::is_strange;
 
-use judge::{Judgement, Purpose, judge};
+use judge::{Judgement, Purpose, judge, shown};
 
 /// Host classification used by the data-flow analysis.
 const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
@@ -31,6 +31,9 @@ const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
 /// Steps charged per byte parsed, and per part of a statement followed. A byte read by an expression costs one step.
 const PARSE: usize = 64;
 const FOLLOW: usize = 16;
+
+/// Maximum number of origins that a finding quotes.
+const ORIGINS: usize = 3;
 
 /// File extensions of data from which scripts may read instructions.
 const DATA: &[&str] = &[".json", ".yaml", ".yml", ".toml", ".ini", ".txt", ".cfg"];
@@ -73,9 +76,9 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     for flow in flows {
         let Some(place) = places.get(flow.program) else { continue };
         if let Some(judgement) = judge(&flow, &purpose) {
-            let from = judgement.from.and_then(|taint| origin(&places, taint));
-            let from = from.filter(|from| (from.path.as_str(), from.line) != (place.source.path, flow.line + 1));
-            add(place.source, &flow, &judgement, from, finder);
+            let is_elsewhere = |from: &Related| (from.path.as_str(), from.line) != (place.source.path, flow.line + 1);
+            let from = judgement.from.iter().filter_map(|taint| origin(&places, taint)).filter(is_elsewhere);
+            add(place.source, &flow, &judgement, from.take(ORIGINS).collect(), finder);
         }
     }
     Ok(())
@@ -84,9 +87,10 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
 /// Returns the place at which data of a flow was introduced.
 fn origin(places: &[Place<'_, '_>], taint: &Taint) -> Option<Related> {
     let label = match taint.kind {
-        Kind::Remote => "received in",
-        Kind::Decoded => "decoded in",
-        _ => "read in",
+        Kind::Remote => "received in".to_owned(),
+        Kind::Decoded => "decoded in".to_owned(),
+        _ if taint.what.is_empty() => "read in".to_owned(),
+        _ => format!("{} is read in", visible(&shown(&taint.what))),
     };
     let from = taint.from?;
     let source = places.get(from.program)?.source;
@@ -131,7 +135,7 @@ fn extension_of(path: &str) -> &str {
 }
 
 /// Adds a finding. It weighs less in a text that only discusses the behaviour.
-fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Option<Related>, finder: &mut Finder) {
+fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Related>, finder: &mut Finder) {
     let (rule, line) = (judgement.rule, flow.line);
     let talk = match role::is_lesson(source, line) && role::may_teach(source) {
         _ if source.kind().runs => None,

@@ -1,4 +1,4 @@
-//! [`harm_of`]: what a finding can mean for the user, by the category of its rule.
+//! [`own_or_of_category`]: loss for the user if a finding is real.
 
 /// Consequence for the user, as a clause, by category. Sorted by category.
 const HARMS: &[(&str, &str)] = &[
@@ -37,8 +37,13 @@ const HARMS: &[(&str, &str)] = &[
     ("unicode", "people and agents read different texts, so a reviewer misses what the agent reads"),
 ];
 
-/// Returns the consequence that findings of a category can have for the user, as a clause.
-pub(crate) fn harm_of(category: &str) -> Option<&'static str> {
+/// Returns a rule's own text about the loss, or that of its category if it has none.
+pub(crate) fn own_or_of_category<'t>(own: &'t str, category: &str) -> Option<&'t str> {
+    if own.is_empty() { harm_of(category) } else { Some(own) }
+}
+
+/// Returns the loss that findings of a category can mean for the user, as a clause.
+fn harm_of(category: &str) -> Option<&'static str> {
     let at = HARMS.binary_search_by_key(&category, |(name, _)| name).ok()?;
     HARMS.get(at).map(|(_, harm)| *harm)
 }

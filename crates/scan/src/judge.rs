@@ -197,6 +197,7 @@ impl Judge {
             matched: None,
             related: Vec::new(),
             message: format!("{}: {message}", JUDGE.message).into(),
+            risk: None,
             remedy: JUDGE.remedy.into(),
             why: None,
             new: true,

@@ -8,6 +8,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use crate::{
     Evidence, Finding, Related, Rule,
     excerpt::{Excerpt, brief},
+    harm::own_or_of_category,
 };
 
 /// Number of different rules with weak evidence in one file that raises it to strong.
@@ -49,6 +50,8 @@ pub(crate) struct Signal {
     pub line: usize,
     pub excerpt: Excerpt,
     pub message: String,
+    /// Loss for the user, as in [`Rule::harm`].
+    pub harm: &'static str,
     pub remedy: Cow<'static, str>,
     pub related: Vec<Related>,
     /// Reason for other evidence in this place, if known.
@@ -141,6 +144,7 @@ impl Signal {
             matched: self.excerpt.matched,
             related: self.related,
             message: self.message.into(),
+            risk: own_or_of_category(self.harm, self.rule.category).map(Into::into),
             remedy: self.remedy,
             why,
             new: true,

@@ -53,6 +53,7 @@ mod started;
 mod unpacked;
 mod values;
 mod waiver;
+mod wording;
 
 pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};
 pub use cause::{Cause, causes};

@@ -21,6 +21,7 @@ mod quote;
 mod sayings;
 mod sense;
 mod stem;
+mod texts;
 #[cfg(test)]
 mod ways;
 mod weigh;
@@ -31,7 +32,7 @@ mod written;
 use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, sync::LazyLock};
 
 use crate::{
-    Evidence, Rule,
+    Case, Evidence, Rule,
     engine::SearchError,
     excerpt::Excerpt,
     finder::{Finder, excerpt_at, last_line},
@@ -42,12 +43,13 @@ use crate::{
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
-use lexicon::{Set, Term};
+use lexicon::{Concept, Set, Term};
 use passage::{Passage, Place, passages};
 use quote::{Quote, end_of_word, word_at};
 use sayings::{GUARDS, Sayings, together};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
+use texts::{LESS, NO_ACT, harmless_if, message_of, more, remedy_of};
 use weigh::{Feature, Room, Weighed};
 use words::{Reader, Word};
 use written::Page;
@@ -77,70 +79,30 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
     let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
+        let evidence = if evidence == Evidence::Weak && !said.is_act { Evidence::Note } else { evidence };
         let is_known = !places.insert((said.rule.id, evidence, said.at));
         if is_known || finder.has_enough(said.rule, evidence) {
             continue;
         }
         let line = source.line_at(said.at);
-        let (message, remedy) = (message_of(&said, evidence), said.rule.explained(&said.sense).1);
+        let (message, remedy) = (message_of(&said, evidence), remedy_of(&said, evidence));
         let end = end_of_word(source, said.quote.last);
         let marked = said.quote.from.min(said.quote.last)..end;
         let excerpt = excerpt_at(source, marked.clone());
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
             signal.why = match evidence.cmp(&said.rule.evidence) {
+                Ordering::Less if said.evidence >= said.rule.evidence => Some(NO_ACT),
                 Ordering::Less => Some(LESS),
                 Ordering::Equal => None,
                 Ordering::Greater => Some(said.more),
             };
-            signal.harmless_if = harmless_if(&said);
+            (signal.harmless_if, signal.harm) = (harmless_if(&said), said.case().harm);
             let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
-            (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy.into());
+            (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy);
             signal.related.extend(last_line(source, line, end));
         }
     }
     Ok(())
-}
-
-/// Reason for evidence below the rule's own.
-const LESS: Why = Why {
-    reason: "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first",
-    harmless_if: "the text forbids this, only describes it, or asks the user first",
-};
-
-/// Returns the message of a match. That of a weak match begins with the words found, because the act that they stand for
-/// is only possible, and ends with those that decide.
-fn message_of(said: &Said, evidence: Evidence) -> String {
-    let (message, Quote { words, deciding, .. }) = (said.rule.explained(&said.sense).0, &said.quote);
-    match evidence {
-        _ if words.is_empty() => message.to_owned(),
-        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("has {words}, like a text that {message}"),
-        Evidence::Note | Evidence::Weak => {
-            format!("has {words}, like a text that {message}; these words decide: {deciding}")
-        }
-        _ => format!("{message}: it has {words}"),
-    }
-}
-
-/// Returns the condition under which a match needs no change. A sentence found by its words alone may not have the agent
-/// do what it resembles.
-fn harmless_if(said: &Said) -> Cow<'static, str> {
-    let case = said.rule.case_of(&said.sense);
-    if !said.is_weighed() {
-        return case.harmless_if.into();
-    }
-    let act = case.message.strip_prefix("is worded like instructions to ").unwrap_or("work against the user");
-    format!("the marked text does not have the agent {act}").into()
-}
-
-/// Reason for evidence above the rule's own, by the target that the passage names.
-fn more(said: Set) -> Why {
-    Why::fact(match said & GUARDS.target {
-        0 => "its wording resembles an attack",
-        named if named & GUARDS.secret != 0 => "its wording resembles an attack, and it names a secret",
-        named if named & GUARDS.own_file != 0 => "its wording resembles an attack, and it names an agent's file",
-        named if named & GUARDS.away != 0 => "its wording resembles an attack, and it names a host or mailbox",
-        _ => "its wording resembles an attack, and it names a hidden place",
-    })
 }
 
 /// Returns a rule that fires with its full evidence in a text found inside another one, such as decoded text.
@@ -223,9 +185,16 @@ struct Said {
     more: Why,
     /// Byte offset of the first word that counts.
     at: usize,
+    /// True if its words may have the reader do something.
+    is_act: bool,
 }
 
 impl Said {
+    /// Returns the texts for the concepts that met.
+    fn case(&self) -> Case {
+        self.rule.case_of(&self.sense)
+    }
+
     /// Returns whether the passage was found by the weights of its words.
     fn is_weighed(&self) -> bool {
         self.rule.id == rules::PROSE_WEIGHT.id
@@ -403,13 +372,14 @@ impl<'a> Judge<'a> {
             let names: Vec<_> = concepts.iter().map(|(weight, concept)| (*weight, lexicon::name(*concept))).collect();
             let class = rule.heaviest_case(&names);
             let is_of_class = |concept| class.is_some_and(|class| class.words.contains(&lexicon::name(concept)));
-            let of_class = concepts.iter().map(|(_, concept)| *concept).filter(|concept| is_of_class(*concept));
-            let terms: Vec<&Term> =
-                of_class.filter_map(|concept| terms.iter().find(|term| term.concept == concept)).collect();
+            let (of_class, others): (Vec<_>, Vec<_>) =
+                concepts.iter().map(|(_, concept)| *concept).partition(|concept| is_of_class(*concept));
+            let targets = lexicon::each_of(weighed.concepts.0 & GUARDS.target);
+            let terms = first_terms(terms, of_class.into_iter().chain(targets).chain(others));
             let quote = Quote::around(weighed.words, &heaviest, &terms, self.source);
             let sense = class.and_then(|class| class.words.first()).copied().unwrap_or_default().into();
             let at = heaviest.first().map_or(0, |run| run.0);
-            self.said.push(Said { rule, evidence, sense, quote, more, at });
+            self.said.push(Said { rule, evidence, sense, quote, more, at, is_act: true });
         }
     }
 
@@ -438,7 +408,8 @@ impl<'a> Judge<'a> {
             let decides = |concept| SENSES.need(concept, sense.rule, &self.sayings.whole);
             let quote = Quote::of(sense, (terms, at), self.source, self.unseen, decides);
             let (sense_text, more) = (sense.text.into(), more(0));
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at });
+            let is_act = quote.is_act && place != Place::Table;
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at, is_act });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }
@@ -458,6 +429,16 @@ impl<'a> Judge<'a> {
         }
         self.weak.push(Weak { passage, rule: rule.id, said });
     }
+}
+
+/// Returns the first term of each concept that has a meaning, in the order of the concepts.
+fn first_terms(terms: &[Term], concepts: impl Iterator<Item = Concept>) -> Vec<&Term> {
+    let mut found: Vec<&Term> = Vec::new();
+    for concept in concepts.filter(|concept| !lexicon::meaning(*concept).is_empty()) {
+        let is_known = found.iter().any(|known| known.concept == concept);
+        found.extend(terms.iter().find(|term| term.concept == concept).filter(|_| !is_known));
+    }
+    found
 }
 
 /// Returns the byte offset of the first concept of a sense in a passage.

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use skill::Bundle;
 
-use crate::{
-    Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, excerpt::brief, harm::harm_of, rule, rules,
-};
+use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, excerpt::brief, rule};
 
 /// Maximum length of an excerpt in characters. Longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 240;
@@ -53,6 +51,10 @@ pub struct Finding {
     pub related: Vec<Related>,
     /// Description of the problem.
     pub message: Cow<'static, str>,
+    /// Loss for the user if the finding is real, as a clause. There is none for a judge's opinion and for a user's own
+    /// rules that state none.
+    #[serde(default)]
+    pub risk: Option<Cow<'static, str>>,
     /// Advice for the author.
     pub remedy: Cow<'static, str>,
     /// Reason for a severity other than the rule's own, if it differs.
@@ -85,13 +87,6 @@ impl Finding {
     #[must_use]
     pub fn brief_excerpt(&self) -> String {
         brief(&self.excerpt, self.matched)
-    }
-
-    /// Returns what the finding can mean for the user, as a clause. There is none for a judge's opinion and for a
-    /// user's own categories.
-    #[must_use]
-    pub fn harm(&self) -> Option<&'static str> {
-        if self.rule == rules::JUDGE.id { None } else { harm_of(&self.category) }
     }
 
     /// Formats the finding and its remedy as one clause.
@@ -210,6 +205,7 @@ mod tests {
             related: Vec::new(),
             excerpt: severity.to_string(),
             message: "m".into(),
+            risk: None,
             remedy: "r".into(),
             why: None,
             new,
@@ -267,8 +263,10 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_finding_are_the_documented_ones() {
-        let keys =
-            ["rule", "severity", "category", "path", "line", "column", "excerpt", "message", "remedy", "new", "waived"];
+        let keys = [
+            "rule", "severity", "category", "path", "line", "column", "excerpt", "message", "risk", "remedy", "new",
+            "waived",
+        ];
         let report = Report::new(vec![finding(Severity::Low, true)]);
         let text = format!("{:?}", report.findings[0]);
         assert!(keys.iter().all(|key| text.contains(&format!("{key}:"))), "{text}");

@@ -1,11 +1,11 @@
 //! [`Rule`]: detection rules as data.
 
-use crate::{Evidence, Severity, harm::harm_of, rules::ALL};
+use crate::{Evidence, Severity, harm::own_or_of_category, rules::ALL};
 
 /// Value of [`ruleset`]: the engine's number, raised when code outside the rule data changes the findings, and the hash
 /// of the rules and hosts. Hashing at run time would cost each process as much as scanning a skill. A test compares the
 /// constant with the rules and prints the expected value.
-const RULESET: &str = "30-a06c52d6fe9d";
+const RULESET: &str = "31-62d979efea94";
 
 /// Detection rule. A text rule has `literals` and a `pattern`. A rule without them is implemented in code
 /// ([`crate::shape`], and hidden characters).
@@ -25,6 +25,8 @@ pub struct Rule {
     pub scope: Scope,
     /// Action of the skill, as a third-person verb phrase of at most 12 words.
     pub message: &'static str,
+    /// Loss for the user if a match is real, as a clause; empty for that of the category.
+    pub harm: &'static str,
     /// Advice for the author.
     pub remedy: &'static str,
     /// Condition under which a match that does not block needs no change, as a clause after `if`; empty for none of its
@@ -65,6 +67,8 @@ pub struct Case {
     pub remedy: &'static str,
     /// Condition in this case, as in [`Rule::harmless_if`]; empty for the rule's own.
     pub harmless_if: &'static str,
+    /// Loss in this case, as in [`Rule::harm`]; empty for the rule's own.
+    pub harm: &'static str,
 }
 
 /// Parts of a skill in which a text rule has its full evidence.
@@ -129,10 +133,11 @@ impl Role {
 }
 
 impl Rule {
-    /// Returns what a match can mean for the user, as a clause. There is none for a user's own categories.
+    /// Returns the loss for the user if a match is real, as a clause: the rule's own, or that of its category. A user's
+    /// own categories have none.
     #[must_use]
     pub fn harm(&self) -> Option<&'static str> {
-        harm_of(self.category)
+        own_or_of_category(self.harm, self.category)
     }
 
     /// Returns the severity of a match within the rule's scope.
@@ -141,21 +146,17 @@ impl Rule {
         self.evidence.severity()
     }
 
-    /// Returns the message and the remedy for a matched text.
-    #[must_use]
-    pub fn explained(&self, matched: &str) -> (&'static str, &'static str) {
-        let case = self.case_of(matched);
-        (case.message, case.remedy)
-    }
-
     /// Returns the first case that applies to a matched text, in which the rule's own texts stand for empty ones.
     pub(crate) fn case_of(&self, matched: &str) -> Case {
         let lower = matched.to_ascii_lowercase();
         let applies = |case: &&Case| case.words.iter().any(|word| has_word(&lower, &word.to_ascii_lowercase()));
-        let own = Case { words: &[], message: self.message, remedy: self.remedy, harmless_if: self.harmless_if };
-        let Some(case) = self.cases.iter().find(applies) else { return own };
+        let Self { message, remedy, harmless_if, harm, .. } = *self;
+        let Some(case) = self.cases.iter().find(applies) else {
+            return Case { words: &[], message, remedy, harmless_if, harm };
+        };
         let or = |text: &'static str, own: &'static str| if text.is_empty() { own } else { text };
-        Case { remedy: or(case.remedy, own.remedy), harmless_if: or(case.harmless_if, own.harmless_if), ..*case }
+        let (remedy, harmless_if) = (or(case.remedy, remedy), or(case.harmless_if, harmless_if));
+        Case { remedy, harmless_if, harm: or(case.harm, harm), ..*case }
     }
 
     /// Returns the case whose words weigh most together, of some names with their weights.
@@ -208,12 +209,16 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_words() {
-        let case = |words, remedy| Case { words, message: words[0], remedy, harmless_if: "" };
+        let case = |words, remedy| Case { words, message: words[0], remedy, harmless_if: "", harm: remedy };
         let cases = Box::leak(Box::new([case(&["tar", "zip"], ""), case(&["$("], "other")]));
-        let rule = Rule { message: "any", remedy: "own", cases, ..crate::rules::SCAN_BUDGET };
-        assert_eq!(rule.explained("ls; TAR -c x"), ("tar", "own"));
-        assert_eq!(rule.explained("start x"), ("any", "own"));
-        assert_eq!(rule.explained("a$(x)"), ("$(", "other"));
+        let rule = Rule { message: "any", remedy: "own", harm: "loss", cases, ..crate::rules::SCAN_BUDGET };
+        let texts = |matched: &str| {
+            let Case { message, remedy, harm, .. } = rule.case_of(matched);
+            (message, remedy, harm)
+        };
+        assert_eq!(texts("ls; TAR -c x"), ("tar", "own", "loss"));
+        assert_eq!(texts("start x"), ("any", "own", "loss"));
+        assert_eq!(texts("a$(x)"), ("$(", "other", "other"));
     }
 
     #[test]
@@ -237,14 +242,18 @@ mod tests {
             let own = cases().map(|case| case.remedy).filter(|remedy| !remedy.is_empty());
             for remedy in own.chain([rule.remedy]) {
                 let is_clause = remedy.starts_with(|c: char| c.is_ascii_lowercase()) && !remedy.ends_with('.');
-                assert!(is_clause && remedy.len() <= 120, "{}: {remedy:?}", rule.id);
+                assert!(is_clause && remedy.len() <= 140, "{}: {remedy:?}", rule.id);
             }
             let is_condition =
                 |text: &str| text.is_empty() || text.starts_with(char::is_alphabetic) && !text.ends_with('.');
             let mut conditions = cases().map(|case| case.harmless_if).chain([rule.harmless_if]);
             assert!(conditions.all(|text| is_condition(text) && text.len() <= 120), "{}", rule.id);
             assert!(rule.senses.is_empty() || !rule.harmless_if.is_empty(), "{}", rule.id);
-            assert!(rule.harm().is_some() || rule.category == "scan", "{}", rule.id);
+            let of_cases = cases().map(|case| case.harm).filter(|harm| !harm.is_empty());
+            for harm in of_cases.chain([rule.harm]) {
+                let is_clause = harm.starts_with(char::is_alphanumeric) && !harm.ends_with('.');
+                assert!(is_clause && harm.len() <= 160, "{}: {harm:?}", rule.id);
+            }
         }
     }
 

@@ -58,6 +58,9 @@ pub(crate) struct RuleEntry {
     pub message: String,
     /// Advice to the author, at most 500 characters.
     pub remedy: Option<String>,
+    /// Loss for the user if a match is real, as a clause of at most 500 characters; that of the category by default.
+    #[serde(default)]
+    pub harm: String,
     /// Condition, after the word "if", under which a match that does not block needs no change. At most 500 characters.
     #[serde(default)]
     pub harmless_if: String,
@@ -107,6 +110,9 @@ pub(crate) struct CaseEntry {
     /// Condition as in the rule's `harmless_if`; that of the rule if empty.
     #[serde(default)]
     pub harmless_if: String,
+    /// Loss as in the rule's `harm`; that of the rule if empty.
+    #[serde(default)]
+    pub harm: String,
 }
 
 /// Regular expression, or a list of alternatives.

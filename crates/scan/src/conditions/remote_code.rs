@@ -98,8 +98,14 @@ pub(crate) fn runs_what_strangers_send(matched: &str) -> bool {
 }
 
 /// Returns true if an interpreter behind a pipe may run what it receives. With a program in the command, as in `python3
-/// -c "…"`, it runs that program and reads the rest as data, unless the program evaluates it.
+/// -c "…"`, or in a file, as in `python3 parse.py`, it runs that program and reads the rest as data, unless the program
+/// in the command evaluates it.
 pub(crate) fn runs_its_input(matched: &str) -> bool {
+    !runs_files(matched) && runs_written_program(matched)
+}
+
+/// Returns true unless an interpreter behind a pipe runs a program in the command that reads its input as data.
+fn runs_written_program(matched: &str) -> bool {
     written_program(matched).is_none_or(|(is_shell, program)| {
         if is_shell {
             let mut words = program.split(|c: char| !c.is_alphanumeric());
@@ -108,6 +114,49 @@ pub(crate) fn runs_its_input(matched: &str) -> bool {
             program.starts_with("\"$") || EVALUATES.iter().any(|word| program.contains(word))
         }
     })
+}
+
+/// Options of shells, and of other interpreters, that take no value and no program from the input.
+const OPTIONS_OF_SHELLS: &str = "euxvlpf";
+const OPTIONS: &str = "uBIOwn";
+
+/// Extensions of program files.
+const PROGRAMS: &[&str] = &["py", "js", "cjs", "mjs", "sh", "bash", "zsh", "pl", "rb", "php"];
+
+/// Returns true if every interpreter behind a pipe runs a program file.
+fn runs_files(matched: &str) -> bool {
+    let mut commands = matched.split('|').skip(1).filter_map(runs_file).peekable();
+    commands.peek().is_some() && commands.all(|runs_file| runs_file)
+}
+
+/// Returns whether an interpreter runs a program file. Returns `None` for another command.
+fn runs_file(command: &str) -> Option<bool> {
+    let is_before = |word: &&str| matches!(*word, "sudo" | "env") || word.starts_with('-') || word.contains('=');
+    let mut words = command.split_whitespace().skip_while(is_before);
+    let name = words.next()?;
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let is_shell = matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh");
+    let is_other = ["python", "node", "perl", "ruby", "php"].iter().any(|other| name.starts_with(other));
+    if !is_shell && !is_other {
+        return None;
+    }
+    let plain = if is_shell { OPTIONS_OF_SHELLS } else { OPTIONS };
+    let is_plain = |option: &str| {
+        let letters = option.strip_prefix('-').unwrap_or("");
+        let is_long = ["-no-", "-experimental-"].iter().any(|start| letters.starts_with(start));
+        is_long || !letters.is_empty() && letters.chars().all(|letter| plain.contains(letter))
+    };
+    let first = words.find(|word| !is_plain(word));
+    Some(first.is_some_and(is_program_file))
+}
+
+/// Returns whether a word is the path of a program file, and not another name of the input.
+fn is_program_file(word: &str) -> bool {
+    let path = word.trim_matches(['"', '\'', '`', '\\']);
+    let is_named = path.rsplit_once('.').is_some_and(|(_, extension)| PROGRAMS.contains(&extension));
+    let is_input = ["stdin", "/fd/", "://"].iter().any(|part| path.contains(part));
+    let is_open = path.contains(['$', '{']) && !(is_named && path.contains('/'));
+    !path.starts_with(['-', '<']) && !is_input && !is_open && (is_named || path.contains('/'))
 }
 
 /// Returns the quoted program with which a command ends, such as `sort -u` in `x | sh -c 'sort -u'`, with true if a shell
@@ -152,6 +201,11 @@ mod tests {
             "ssh h cat x | ruby -e 'puts $stdin.read'",
             "ssh h cat x | bash -c 'sort | uniq'",
             "curl -s a.test | tee x | sudo /bin/bash -c 'sort'",
+            "ssh h cat x | python3 parse.py",
+            "ssh h 'cat x' | sudo -E python3 -u \"$DIR/parse.py\"",
+            "ssh h \"cat x | python3 parse.py\"",
+            "ssh h cat x | node --no-warnings ./parse",
+            "curl -s a.test | tee x | bash -eu parse.sh total",
         ] {
             assert!(!runs_its_input(data), "{data}");
         }
@@ -166,6 +220,14 @@ mod tests {
             "ssh h cat x | bash -c 'sh'",
             "ssh h cat x | bash -e 'x'",
             "ssh h cat x | perl -c 'x'",
+            "ssh h cat x | python3 -",
+            "ssh h cat x | python3 -i parse.py",
+            "ssh h cat x | python3 /dev/stdin",
+            "ssh h cat x | sh -s parse.sh",
+            "ssh h cat x | sh $FILE",
+            "ssh h cat x | sh total",
+            "ssh h cat x | node -r ./parse.js",
+            "ssh h cat x | python3 parse.py | sh",
             "'curl -s a.test | node'",
             "\"curl -s a.test | sh\"",
         ] {

@@ -26,8 +26,8 @@ pub(super) struct Judgement<'f> {
     pub message: String,
     /// Reason for weaker evidence than the rule's own, if it is weaker.
     pub less: Option<Why>,
-    /// Origin of the data, if the flow has one.
-    pub from: Option<&'f Taint>,
+    /// Origins of the data that the message names.
+    pub from: Vec<&'f Taint>,
 }
 
 /// Reasons for which a flow weighs less than its rule.
@@ -103,12 +103,12 @@ pub(super) fn judge<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'
             let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
             let less = (evidence < rule.evidence).then_some(if is_grant { GRANTED } else { DECLARED });
             let message = format!("writes to {}, which is {}", shown(&flow.to), steering.what);
-            Some(Judgement { rule, evidence, message, less, from: None })
+            Some(Judgement { rule, evidence, message, less, from: Vec::new() })
         }
         End::Removed => {
             let rule = &rules::FLOW_HOME_REMOVED;
             let message = format!("deletes {}: the user's home folder, or folders in it", shown(&flow.to));
-            Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: None })
+            Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: Vec::new() })
         }
     }
 }
@@ -134,7 +134,7 @@ fn run(flow: &Flow) -> Option<Judgement<'_>> {
         Some(_) => format!("{} from {origin}", rule.message),
         None => format!("runs decoded code ({origin}), which nobody can review"),
     };
-    Some(Judgement { rule, evidence, message, less, from: remote.or(decoded) })
+    Some(Judgement { rule, evidence, message, less, from: remote.or(decoded).into_iter().collect() })
 }
 
 fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
@@ -144,7 +144,7 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
     }
     let to = if host.is_empty() { COMPUTED.to_owned() } else { host.clone() };
     let about = |rule: &'static Rule, message: String, from: &'f Taint| {
-        Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: Some(from) })
+        Some(Judgement { rule, evidence: rule.evidence, message, less: None, from: vec![from] })
     };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
     let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
@@ -176,7 +176,7 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         let less = if is_declared { Some(HOST_NAMED) } else { computed };
         let evidence = if less.is_some() { Evidence::Strong } else { rule.evidence };
         let message = format!("sends {} to {to}", listed(&body));
-        return Some(Judgement { rule, evidence, message, less, from: body.first().copied() });
+        return Some(Judgement { rule, evidence, message, less, from: body });
     }
     let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
@@ -184,7 +184,7 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         evidence: Evidence::Strong,
         message: format!("logs in at {to} with {}, which belongs to another service", listed(&keys)),
         less: Some(LOGS_IN),
-        from: keys.first().copied(),
+        from: keys,
     })
 }
 
@@ -235,7 +235,8 @@ fn host_of(address: &str) -> String {
     if known.contains('$') { String::new() } else { known.to_ascii_lowercase() }
 }
 
-fn shown(address: &str) -> String {
+/// Returns an address, a path or the name of a variable for a message.
+pub(super) fn shown(address: &str) -> String {
     address.replace('\0', "…").chars().take(80).collect()
 }
 

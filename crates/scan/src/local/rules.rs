@@ -81,6 +81,7 @@ fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
         || entry.role.is_some()
         || entry.remedy.is_some()
         || !entry.harmless_if.is_empty()
+        || !entry.harm.is_empty()
         || !entry.cases.is_empty()
         || !entry.message.is_empty()
         || !entry.pattern.joined().is_empty()
@@ -114,6 +115,7 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
         scope: scope(&or(&entry.scope, &defaults.scope, "any"))?,
         role: role(&or(&entry.role, &defaults.role, "fact"))?,
         message: leak(&entry.message),
+        harm: leak(&entry.harm),
         remedy: leak(&remedy),
         harmless_if: leak(&entry.harmless_if),
         cases: Box::leak(entry.cases.iter().map(case).collect()),
@@ -132,19 +134,19 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_text = |text: &str| text.chars().count() <= TEXT && !text.chars().any(char::is_control);
     let literals = entry.literals.iter().chain(&entry.also);
+    let texts = [entry.message.as_str(), remedy, &entry.harmless_if, &entry.harm];
     let pattern = entry.pattern.joined().len();
     let is_case = |case: &CaseEntry| {
         (1..=LITERALS).contains(&case.words.len())
             && !case.message.is_empty()
-            && [&case.message, &case.remedy, &case.harmless_if].into_iter().all(|text| is_text(text))
+            && [&case.message, &case.remedy, &case.harmless_if, &case.harm].into_iter().all(|text| is_text(text))
     };
     let fault = if entry.id.is_empty() || entry.id.len() > ID || !entry.id.chars().all(is_part) {
         format!("an id has at most {ID} lower-case letters, digits and hyphens")
     } else if is_for_us(entry) {
         "condition, senses and in_code are reserved for built-in rules".to_owned()
-    } else if entry.message.is_empty() || ![entry.message.as_str(), remedy, &entry.harmless_if].into_iter().all(is_text)
-    {
-        format!("it needs a message; message, remedy and harmless_if are one line of at most {TEXT} characters")
+    } else if entry.message.is_empty() || !texts.into_iter().all(is_text) {
+        format!("it needs a message; message, remedy, harmless_if and harm are one line of at most {TEXT} characters")
     } else if entry.cases.len() > LITERALS || !entry.cases.iter().all(is_case) {
         format!(
             "a case needs a message and words, at most {LITERALS}; each text is one line of at most {TEXT} characters"
@@ -190,7 +192,7 @@ fn role(word: &str) -> Result<Role, String> {
 
 fn case(entry: &CaseEntry) -> Case {
     let (message, remedy, harmless_if) = (leak(&entry.message), leak(&entry.remedy), leak(&entry.harmless_if));
-    Case { words: leak_all(&entry.words), message, remedy, harmless_if }
+    Case { words: leak_all(&entry.words), message, remedy, harmless_if, harm: leak(&entry.harm) }
 }
 
 fn leak(text: &str) -> &'static str {

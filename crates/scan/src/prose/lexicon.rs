@@ -39,6 +39,8 @@ pub(super) struct Term {
     pub described: bool,
     /// True for a verb in the imperative, addressed to the reader.
     pub ordered: bool,
+    /// True for a verb in a form that orders nothing, such as `sends`, `sent` and `sending`.
+    pub inflected: bool,
     pub sentence: u32,
     /// Byte offsets of its first and its last word in the source.
     pub at: usize,
@@ -138,9 +140,9 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize
             if !(verb && word.quoted && spoken) {
                 deeds |= index::DEEDS & set;
                 let (negated, described, ordered) = (verb && negated, verb && described, verb && ordered);
-                let (sentence, at) = (word.sentence, word.at);
+                let (sentence, at, inflected) = (word.sentence, word.at, verb && is_inflected(word));
                 let last = rest.get(length.saturating_sub(1)).map_or(at, |word| word.at);
-                terms.push(Term { concept, negated, described, ordered, sentence, at, last });
+                terms.push(Term { concept, negated, described, ordered, inflected, sentence, at, last });
             }
         });
         if begins.is_some() {
@@ -156,10 +158,14 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize
 /// `must`. Chinese verbs are always taken for orders, since they have no imperative form.
 fn is_order(words: &[Word], place: usize) -> bool {
     let Some(word) = words.get(place) else { return false };
-    let other = [Form::ING, Form::THIRD, Form::PAST].into_iter().any(|form| word.form.has(form));
     let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|one| one.clause == word.clause);
     let leads = |before: &Word| word.form.has(Form::COMMA) || before.form.has(Form::LEAD);
-    word.wide || !other && before.is_none_or(leads)
+    word.wide || !is_inflected(word) && before.is_none_or(leads)
+}
+
+/// Returns true for a verb in the third person, in the past or with `-ing`.
+fn is_inflected(word: &Word) -> bool {
+    [Form::ING, Form::THIRD, Form::PAST].into_iter().any(|form| word.form.has(form))
 }
 
 /// A negation and the scope found for it so far.

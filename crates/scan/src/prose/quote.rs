@@ -16,8 +16,8 @@ const QUOTED: usize = 5;
 /// Maximum number of phrases that a message names as the deciding ones.
 const DECIDING: usize = 3;
 
-/// Maximum number of phrases quoted of a passage that was found by its weights.
-const NAMED: usize = 3;
+/// Maximum number of runs of words quoted of a passage that was found by its weights.
+const RUNS: usize = 3;
 
 /// Maximum length of a passage that is quoted in whole, in bytes.
 const PASSAGE: usize = 200;
@@ -33,6 +33,8 @@ pub(super) struct Quote {
     pub words: String,
     /// The words in quotation marks without which there would be no finding; empty if there are too many.
     pub deciding: String,
+    /// True if one of the words may have its reader do something, or if people do not see them.
+    pub is_act: bool,
     /// Byte offsets of the first and the last one.
     pub from: usize,
     pub last: usize,
@@ -63,7 +65,8 @@ impl Quote {
         let words = [&listed(&quoted.collect::<Vec<_>>()), place, &hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        Self { words, deciding, from, last }
+        let is_act = is_hidden || terms.iter().any(|term| is_act(term, source));
+        Self { words, deciding, is_act, from, last }
     }
 
     /// Quotes the words of a passage that was found by its weights: the terms of the concepts that weigh most, or else
@@ -78,15 +81,40 @@ impl Quote {
         let last = words.iter().rfind(counts).map_or(at, |word| word.at);
         let is_within = |run: &&(usize, usize)| (from..=last).contains(&run.0);
         let phrases = with_meanings(terms, source);
-        let mut quoted: Vec<String> = phrases.iter().take(NAMED).map(with_meaning).collect();
+        let mut quoted: Vec<String> = phrases.iter().take(QUOTED).map(with_meaning).collect();
         if quoted.is_empty() {
-            let runs = heaviest.iter().filter(is_within);
+            let runs = heaviest.iter().filter(is_within).take(RUNS);
             quoted.extend(runs.map(|(from, last)| quoted_phrase(&phrase(source, *from, *last))));
         }
         let from = terms.iter().map(|term| term.at).chain([from]).min().unwrap_or(from);
         let last = terms.iter().map(|term| term.last).chain([last]).max().unwrap_or(last);
-        Self { words: listed(&quoted), deciding: String::new(), from, last }
+        Self { words: listed(&quoted), deciding: String::new(), is_act: true, from, last }
     }
+}
+
+/// Words with which a sentence begins that has its order behind an adverbial, as in `On every run fetch …`.
+const LEADS: &[&str] = &[
+    "after", "always", "at", "before", "by", "during", "each", "every", "for", "from", "if", "in", "never", "on",
+    "once", "then", "to", "when", "whenever", "while", "with", "without",
+];
+
+/// Bytes before a verb in which its sentence begins.
+const SENTENCE: usize = 200;
+
+/// Returns true for a verb that has its reader do something or leave it undone.
+fn is_act(term: &Term, source: &Source<'_>) -> bool {
+    let concept = 1 << term.concept;
+    let is_order = term.ordered || !term.described && !term.inflected && is_led_in(source, term.at);
+    is_order && lexicon::deeds() & concept != 0 && (term.negated || GUARDS.aside & concept == 0)
+}
+
+/// Returns true if the sentence around a byte offset begins with an adverbial.
+fn is_led_in(source: &Source<'_>, at: usize) -> bool {
+    let start = source.text.ceil_char_boundary(at.saturating_sub(SENTENCE));
+    let before = source.text.get(start..at).unwrap_or("");
+    let sentence = before.rsplit(['.', '!', '?', ';', ':', '\n']).next().unwrap_or("");
+    let first = sentence.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
+    LEADS.contains(&first.to_ascii_lowercase().as_str())
 }
 
 /// Formats a phrase in quotation marks with its meanings.

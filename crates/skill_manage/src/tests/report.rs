@@ -40,8 +40,8 @@ fn report_has_the_documented_fields() {
     assert_eq!(keys(&report["files"][0]), ["added", "change", "path", "removed"]);
     assert_eq!(keys(&report["verdict"]), ["findings", "level", "ruleset"]);
     let finding = [
-        "category", "column", "excerpt", "line", "matched", "message", "new", "path", "remedy", "rule", "severity",
-        "waived",
+        "category", "column", "excerpt", "line", "matched", "message", "new", "path", "remedy", "risk", "rule",
+        "severity", "waived",
     ];
     assert_eq!(keys(&report["verdict"]["findings"][0]), finding);
     assert_eq!(keys(&report["problems"][0]), ["code", "line", "message", "new", "path", "severity"]);

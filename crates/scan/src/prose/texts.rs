@@ -1,0 +1,70 @@
+//! Texts of a finding in prose: its message, its advice and the reasons for its severity.
+
+use std::borrow::Cow;
+
+use super::{Quote, Said, Set, sayings::GUARDS};
+use crate::{Evidence, judgement::Why};
+
+/// Reason for evidence below the rule's own.
+pub(super) const LESS: Why = Why {
+    reason: "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first",
+    harmless_if: "the text forbids this, only describes it, or asks the user first",
+};
+
+/// Reason for evidence below the rule's own in a statement, a row of a table or the like.
+pub(super) const NO_ACT: Why =
+    Why { reason: "its words state something and have nobody do it", harmless_if: "the text has nobody do this" };
+
+/// Returns the message of a match. That of a weak match calls the act possible, and ends with the words that decide.
+pub(super) fn message_of(said: &Said, evidence: Evidence) -> String {
+    let (message, Quote { words, deciding, .. }) = (said.case().message, &said.quote);
+    match evidence {
+        _ if words.is_empty() => message.to_owned(),
+        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("possibly {message}: it has {words}"),
+        Evidence::Note | Evidence::Weak => {
+            format!("possibly {message}: it has {words}; what decides: {deciding}")
+        }
+        _ => format!("{message}: it has {words}"),
+    }
+}
+
+/// Returns the advice for a match: of a weak one, with the words to change, and of one that blocks, with the condition
+/// under which a person can accept it.
+pub(super) fn remedy_of(said: &Said, evidence: Evidence) -> Cow<'static, str> {
+    let (remedy, deciding) = (said.case().remedy, &said.quote.deciding);
+    match evidence {
+        Evidence::Note | Evidence::Weak if !deciding.is_empty() => format!("rewrite {deciding}: {remedy}").into(),
+        Evidence::Hard | Evidence::Conclusive => {
+            format!("{remedy}; a person can accept it if {}", harmless_if(said)).into()
+        }
+        _ => remedy.into(),
+    }
+}
+
+/// Returns the condition under which a match needs no change. A sentence found by its words alone may not have the agent
+/// do what it resembles.
+pub(super) fn harmless_if(said: &Said) -> Cow<'static, str> {
+    let case = said.case();
+    if !said.is_weighed() {
+        return case.harmless_if.into();
+    }
+    let act = case.message.strip_prefix("is worded like instructions to ").unwrap_or("work against the user");
+    format!("the marked text does not have the agent {act}").into()
+}
+
+/// Reason for evidence above the rule's own, by the target that the passage names.
+pub(super) fn more(said: Set) -> Why {
+    Why::fact(match said & GUARDS.target {
+        0 => "its words add up to the wording of known attacks",
+        named if named & GUARDS.secret != 0 => {
+            "its words add up to the wording of known attacks, and it names a secret"
+        }
+        named if named & GUARDS.own_file != 0 => {
+            "its words add up to the wording of known attacks, and it names an agent's file"
+        }
+        named if named & GUARDS.away != 0 => {
+            "its words add up to the wording of known attacks, and it names a host or mailbox"
+        }
+        _ => "its words add up to the wording of known attacks, and it names a hidden place",
+    })
+}

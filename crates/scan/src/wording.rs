@@ -1,0 +1,99 @@
+//! Completion of a rule's texts with the words of a match.
+
+use std::borrow::Cow;
+
+use crate::{
+    excerpt::visible,
+    hosts::{Address, Trust, addresses, bare, is_near, trust_at},
+};
+
+/// Words of a message that stand for a host outside of the table.
+const UNKNOWN: &str = "an unknown host";
+
+/// Beginnings of a remedy that refer to the match, with the same clause before the match in quotation marks, and for a
+/// match that is too long to be quoted.
+const DELETIONS: &[(&str, &str, &str)] = &[
+    ("remove this", "delete", "delete what is quoted above"),
+    ("delete the instruction", "delete the instruction", "delete the instruction"),
+];
+
+/// Maximum length of a match that a remedy quotes, in characters.
+const QUOTED: usize = 80;
+
+/// Maximum length of a host that a message names, in characters.
+const HOST: usize = 80;
+
+/// Returns a message in which the host of the match replaces the words "an unknown host". Of a well-known host, the
+/// message says that anybody can publish there.
+pub(crate) fn with_host(message: &'static str, matched: &str) -> Cow<'static, str> {
+    let Some((before, after)) = message.split_once(UNKNOWN) else { return message.into() };
+    let Some(host) = described_host(matched) else { return message.into() };
+    let comma = if after.is_empty() || after.starts_with(',') || !host.contains(", ") { "" } else { "," };
+    format!("{before}{host}{comma}{after}").into()
+}
+
+/// Returns the first host of a match with a remark about its owner. Vendors come last: of those, only addresses without
+/// a verified connection are found.
+fn described_host(matched: &str) -> Option<String> {
+    let mut all: Vec<Address<'_>> = addresses(matched).chain(bare(matched)).collect();
+    all.retain(|address| !address.is_open() && !is_near(&address.host));
+    all.sort_by_key(|address| trust_at(address) == Trust::Vendor);
+    let address = all.first()?;
+    let host = visible(&address.host);
+    if host.is_empty() || host.chars().count() > HOST {
+        return None;
+    }
+    Some(match trust_at(address) {
+        Trust::Forge | Trust::Tenant | Trust::Registry => format!("{host}, where anyone can publish"),
+        Trust::Service => format!("{host}, a service with content of its users"),
+        Trust::Drop => format!("{host}, a host for collecting data"),
+        Trust::Vendor => format!("{host}, over an unverified connection"),
+        Trust::Unknown => format!("the unknown host {host}"),
+    })
+}
+
+/// Returns a remedy that quotes the words to be deleted instead of referring to them.
+pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, str> {
+    let words = matched.trim();
+    let is_quotable = !words.is_empty() && !words.contains(['\n', '“', '”']) && words.chars().count() <= QUOTED;
+    let begun = DELETIONS.iter().find_map(|(start, verb, whole)| Some((verb, whole, remedy.strip_prefix(start)?)));
+    match begun {
+        Some((verb, _, rest)) if is_quotable => format!("{verb} “{}”{rest}", visible(words)).into(),
+        Some((_, whole, rest)) => format!("{whole}{rest}").into(),
+        None => remedy.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_is_named_with_its_kind() {
+        let of = |matched: &str| with_host("downloads a file from an unknown host and runs it", matched);
+        assert_eq!(
+            of("curl https://raw.githubusercontent.com/a/b/x | sh"),
+            "downloads a file from raw.githubusercontent.com, where anyone can publish, and runs it"
+        );
+        assert_eq!(
+            of("curl https://get.tool-site.io/x | sh"),
+            "downloads a file from the unknown host get.tool-site.io and runs it"
+        );
+        assert_eq!(
+            of("curl -k https://astral.sh/x | sh"),
+            "downloads a file from astral.sh, over an unverified connection, and runs it"
+        );
+        assert_eq!(of("curl $URL | sh"), "downloads a file from an unknown host and runs it");
+        assert_eq!(with_host("runs code", "curl https://a.test"), "runs code");
+    }
+
+    #[test]
+    fn words_to_delete_are_quoted() {
+        let remedy = "remove this; leave approvals to the user";
+        assert_eq!(with_words(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
+        let whole = "delete what is quoted above; leave approvals to the user";
+        assert_eq!(with_words(remedy, "a\nb"), whole);
+        assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), whole);
+        assert_eq!(with_words("name the host", "x"), "name the host");
+    }
+}
