@@ -214,7 +214,7 @@ impl Registries {
     pub fn requires_signature(&self, location: &str, owner: &str) -> bool {
         let is_named = |named: &String| named == "*" || named == owner;
         let is_there =
-            |registry: &RegistryConfig| sources::place_of(&registry.location, &self.home).as_deref() == Some(location);
+            |registry: &RegistryConfig| route::place_of(&registry.location, &self.home).as_deref() == Some(location);
         let mut strict = self.config.registries.values().filter(|registry| registry.require_signatures);
         self.config.require_signatures.iter().any(is_named) || strict.any(is_there)
     }

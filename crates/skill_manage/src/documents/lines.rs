@@ -23,7 +23,8 @@ pub fn lines<'a>(
     name: SkillName,
     limit: usize,
 ) -> Result<impl Iterator<Item = Result<Value, ManageError>> + use<'a>, ManageError> {
-    let mut revisions = history::history(library, name, limit.saturating_add(1))?.revisions;
+    let past = history::history(library, name, limit.saturating_add(1))?.revisions;
+    let mut revisions: Vec<Revision> = past.into_iter().map(|past| past.revision).collect();
     let earlier = if revisions.len() > limit { revisions.pop() } else { None };
     let mut before = earlier.map_or(Ok(Bundle::default()), |earlier| files_of(library, &earlier))?;
     Ok(revisions.into_iter().rev().map(move |revision| {
