@@ -112,7 +112,7 @@ pub enum SpecError {
     #[error("{0:?} does not have the form owner/name")]
     Form(String),
     /// The text has the form `owner/repo@skill`, in which other installers name a skill of a repository.
-    #[error("{skill:?} is neither a version nor a range of versions")]
+    #[error("{:?} is neither a version nor a range of versions", skill.as_str())]
     SkillAfterAt {
         /// Repository on GitHub.
         repository: String,

@@ -92,12 +92,16 @@ const UNRUN: [(&str, &str, &str); 12] = [
         "the hint is about an empty repository, and this one has files",
     ),
     (
-        "cli::sources::unknown_lock_source_needs_confirmation",
+        "cli::registry_routes::unknown_lock_source_needs_confirmation",
         "skillhub install",
         "the sources wait for a person's word, which the test looks at",
     ),
     ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
-    ("cli::sources::foreign_lock_host_is_never_contacted", "skillhub", "the test counts what its host is asked"),
+    (
+        "cli::registry_routes::foreign_lock_host_is_never_contacted",
+        "skillhub",
+        "the test counts what its host is asked",
+    ),
     (
         "cli::scanning::lock_file_lists_current_waivers",
         "skillhub install",
