@@ -17,8 +17,10 @@ pub fn schema(_: &ServedIndex, _apply: bool) -> Result<SchemaState, CliError> {
     Err(absent())
 }
 
-pub fn check(_: &ServedIndex, _: &CheckOrder) -> Result<CheckReport, CliError> {
-    Err(absent())
+pub fn check(index: &ServedIndex, order: &CheckOrder) -> Result<CheckReport, CliError> {
+    let CheckOrder { adopt, repair, archives } = order;
+    let asked = json!({"storage": index.place(), "adopt": adopt, "repair": repair, "archives": archives});
+    Err(absent().details(asked))
 }
 
 pub fn move_index(order: &MoveOrder, _at: &dyn Fn(&'static str, u64, u64)) -> Result<Moved, CliError> {
