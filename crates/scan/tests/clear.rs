@@ -27,7 +27,7 @@ fn against(candidate: &[(&str, &str)], base: &[(&str, &str)]) -> Result<Cleared,
 fn new_finding_blocks_with_remedy() {
     let blocked = clear(bundle(&[("SKILL.md", "x\n"), ("scripts/a.sh", BAD)]), Baseline::None).unwrap_err();
     let message = blocked.to_string();
-    for part in ["remote-pipe-to-shell", "scripts/a.sh:1", "pipes a download", "ship the code"] {
+    for part in ["remote-pipe-to-shell", "scripts/a.sh:1", "pipes a download", "sha256sum install.sh"] {
         assert!(message.contains(part), "{part} in {message}");
     }
     assert_eq!(blocked.bundle().len(), 2, "the candidate is handed back");
