@@ -34,6 +34,8 @@ RELEASES = {
 }
 # Of each operation, drawn at random, beside those that are made of what the description says.
 EXAMPLES = 8
+# The lines with which a server says that it ends.
+ENDING = r'"stage":"stopp(ing: [^"]*|ed)"}$'
 # What is there, so that not every answer is that there is no such thing; each is drawn in three of four requests.
 WORDS = {
     "owner": ["acme", "zoe"],
@@ -117,12 +119,12 @@ class World:
             self.ask("PUT", "/v1/skills/zoe/notes/star")
 
     def end(self) -> list[str]:
-        """The log of a server that has ended as it was told."""
+        """Ends the server and returns what it logged besides that."""
         self.server.terminate()
         if self.server.wait(timeout=60):
             sys.exit(f"the server ended with {self.server.returncode}")
         self.log.seek(0)
-        return self.log.read().splitlines()
+        return [line for line in self.log.read().splitlines() if not re.search(ENDING, line)]
 
 
 def settings(place: pathlib.Path, options: argparse.Namespace, token: str | None) -> pathlib.Path:
