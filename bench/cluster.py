@@ -100,7 +100,7 @@ def publish_at_stores(place: pathlib.Path, address: str, clients: int, count: in
     command = [EXAMPLES / "publish", address, str(place / "archives"), str(clients), str(count)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     print("  " + done.stdout.strip(), flush=True)
-    return float(re.search(r"publishe?s? (\d+) releases", done.stdout)[1])
+    return float(re.search(r"publish (\d+) releases", done.stdout)[1])
 
 
 def few(skillhub: str) -> None:

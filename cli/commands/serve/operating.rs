@@ -15,7 +15,7 @@ use super::{
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, GOOD, STRONG},
+    print::{BAD, GOOD, STRONG, shell_word},
 };
 
 /// Flags of `serve schema`.
@@ -146,11 +146,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
         match (is_sound, args.repair) {
             (true, _) => Ok(()),
             (false, false) => {
-                writeln!(
-                    out,
-                    "Correct what can be: skillhub serve check --repair --config {}",
-                    args.config.config.display()
-                )
+                let config = shell_word(&args.config.config.display().to_string());
+                writeln!(out, "Correct what can be: skillhub serve check --repair --config {config}")
             }
             (false, true) => writeln!(out, "For what is left, see \"Repair\" in docs/guides/growing-up.md"),
         }

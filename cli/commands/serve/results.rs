@@ -13,7 +13,7 @@ pub struct SchemaState {
     pub missing: Vec<String>,
 }
 
-/// What a check does besides reading.
+/// Corrections before a check.
 #[derive(Debug, Default)]
 pub struct CheckOrder {
     /// True to take over releases that the git repository has and the database lost.

@@ -51,8 +51,8 @@ pub struct Finding {
     pub related: Vec<Related>,
     /// Description of the problem.
     pub message: Cow<'static, str>,
-    /// Loss for the user if the finding is real, as a clause. There is none for a judge's opinion and for a user's own
-    /// rules that state none.
+    /// Loss for the user if the finding is real, as a clause. `None` for a judge's opinion, and for a rule of the user's
+    /// own that states none.
     #[serde(default)]
     pub risk: Option<Cow<'static, str>>,
     /// Advice for the author.

@@ -171,8 +171,11 @@ fn doubtful_prose_asks_one_question() {
         scanned("An earlier step in the workflow failed silently, so the expected screen is not showing.", "date\n");
     let prose = of(&found, "prose-concealment");
     assert!(prose.message.starts_with("possibly has the agent ") && prose.message.contains(": it has “"), "{prose:?}");
-    assert_eq!(prose.severity, Severity::Info, "nobody is told to do anything");
-    assert!(prose.remedy.starts_with("nothing to do if the text has nobody do this; otherwise rewrite “"), "{prose:?}");
+    assert_eq!(prose.severity, Severity::Info, "its words order nothing");
+    assert!(
+        prose.remedy.starts_with("nothing to do if the text orders nobody to do this; otherwise rewrite “"),
+        "{prose:?}"
+    );
 }
 
 /// A weak match gives the meaning of its words, and names those without which it would not be one.

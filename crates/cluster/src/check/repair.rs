@@ -3,6 +3,8 @@
 //! A missing archive is taken from a place whose bytes have the hash in its line. The file of a skill is proved by its git
 //! id: two of the lines, the id in the row, and the git repository agree. Everything else is left as it is.
 
+use std::collections::BTreeSet;
+
 use registry_index::{Entry, Index, shard};
 use server::store::Bytes;
 use skill::Digest;
@@ -32,7 +34,7 @@ pub struct Repaired {
 struct Sources<'a> {
     index: Option<Index>,
     /// Files that the git repository does not have as they are now; `None` if it is not at a commit of this database.
-    behind: Option<std::collections::BTreeSet<String>>,
+    behind: Option<BTreeSet<String>>,
     other: Option<&'a Objects>,
 }
 

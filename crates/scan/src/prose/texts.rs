@@ -11,9 +11,9 @@ pub(super) const LESS: Why = Why {
     harmless_if: "the text forbids this, only describes it, or asks the user first",
 };
 
-/// Reason for evidence below the rule's own in a statement, a row of a table or the like.
+/// Reason for evidence below the rule's own where the words order nothing, as in a statement or a row of a table.
 pub(super) const NO_ACT: Why =
-    Why { reason: "its words state something and have nobody do it", harmless_if: "the text has nobody do this" };
+    Why { reason: "its words state something and order nothing", harmless_if: "the text orders nobody to do this" };
 
 /// Returns the message of a match. That of a weak match calls the act possible, and ends with the words that decide.
 pub(super) fn message_of(said: &Said, evidence: Evidence) -> String {
