@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Conflict, ConflictKind,
     align::Cells,
-    lines::Kind,
+    lines::{Kind, ends_in_newline},
     rules::{Clashes, Rules},
     words,
 };
@@ -32,7 +32,12 @@ pub(super) fn merge(
     let body = rules.merge_lines([base.body, ours.body, theirs.body], line_end, Kind::Markdown, cells);
     conflicts.extend(body.clashes.into_iter().map(|clash| clash.conflict(&path, ours.body_line)));
     let (opening, closing) = fences(texts[1], &ours);
-    let end = if closing.ends_with('\n') || body.text.is_empty() { "" } else { line_end };
+    let is_ended = !body.text.is_empty() || ends_in_newline(texts.map(|text| text.ends_with('\n')));
+    let (closing, end) = match (is_ended, closing.ends_with('\n')) {
+        (true, false) => (closing, line_end),
+        (true, true) => (closing, ""),
+        (false, _) => (closing.trim_end_matches(['\r', '\n']), ""),
+    };
     [opening, &yaml, closing, end, &body.text].concat()
 }
 

@@ -114,6 +114,11 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Returns whether the merge of three texts ends in a newline, by whether each of them does.
+pub(super) fn ends_in_newline([base, ours, theirs]: [bool; 3]) -> bool {
+    if ours == base { theirs } else { ours }
+}
+
 fn without_end(line: &str) -> &str {
     line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
 }
@@ -241,9 +246,7 @@ impl Writer<'_> {
     }
 
     fn finish(mut self) -> Woven {
-        let [base, ours, theirs] = self.texts.each_ref().map(|text| text.ends_in_newline);
-        let ends_in_newline = if ours == base { theirs } else { ours };
-        if !ends_in_newline {
+        if !ends_in_newline(self.texts.each_ref().map(|text| text.ends_in_newline)) {
             self.text.truncate(self.text.len() - self.end_bytes);
         }
         Woven { text: self.text, clashes: self.clashes }

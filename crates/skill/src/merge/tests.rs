@@ -247,6 +247,19 @@ fn final_newline_is_merged_separately() {
 }
 
 #[test]
+fn newline_after_frontmatter_is_merged_separately() {
+    let (base, renamed) = ("---\nname: a\n---\n", "---\nname: b\n---\n");
+    assert_eq!(merged("SKILL.md", base, renamed, "---\nname: a\n---").unwrap(), "---\nname: b\n---");
+    assert_eq!(merged("SKILL.md", "---\nname: a\n---", "---\nname: b\n---", base).unwrap(), renamed);
+    let with_body = format!("{base}body");
+    assert_eq!(merged("SKILL.md", &with_body, &with_body, "---\nname: a\n---").unwrap(), "---\nname: a\n---");
+    assert_eq!(
+        merged("SKILL.md", "---\nname: a\n---", "---\nname: b\n---", &with_body).unwrap(),
+        format!("{renamed}body")
+    );
+}
+
+#[test]
 fn blank_line_differs_from_no_line() {
     let base = "one two three\n\nfour five six\n";
     let ours = "one two three\n\nnew\n\nfour five six\n";
