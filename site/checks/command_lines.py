@@ -11,8 +11,8 @@ START = re.compile(r"(?:^|[|;&(`\"']|\$ |: |\brun |\bxargs |\bexec )\s*(?:[A-Z_]
 # Where it ends: an operator, a comment in a column of its own, or the end of its line.
 END = re.compile(r"[\n`|;]|\$\(|&&|&$| >|  |\s#\s|\)\s|\)$")
 NAME = re.compile(r"^[a-z][a-z_-]*$")
-# Flags of other programs that have inline code of their own: of `clawhub`, and of scripts for measuring.
-FOREIGN = {"--features", "--force", "--only", "--privileged", "--sessions", "--without-blocked"}
+# Flags of other programs that stand in inline code where no block shows them: of `clawhub`, and of scripts for measuring.
+FOREIGN = {"--features", "--force", "--only", "--privileged", "--without-blocked"}
 # Words after the program's name in its own messages.
 PROSE = {"will"}
 
@@ -69,6 +69,8 @@ class Checker:
     def page_faults(self, page: Page) -> list[str]:
         """Faults of a page's blocks and of its inline code."""
         found = []
+        # Lines of other programs show their flags; those of skillhub are checked below.
+        shown = {flag for block in page.blocks for flag in re.findall(r"(?<!\S)--[a-z][\w-]*", block)}
         for block in page.blocks:
             joined = block.replace("\\\n", " ")
             for match in START.finditer(joined):
@@ -81,7 +83,7 @@ class Checker:
                 found.append(self.fault(END.split(code.removeprefix("skillhub "))[0]))
             elif re.match(r"--[a-z]", code):
                 flag = re.split(r"[ =\[]", code)[0]
-                known = flag in self.all or flag in FOREIGN or self.program.accepts(("list",), flag)
+                known = flag in self.all | shown | FOREIGN or self.program.accepts(("list",), flag)
                 found.append(None if known else f"`{code}`: no command has this flag")
         return [fault for fault in found if fault]
 
