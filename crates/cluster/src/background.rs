@@ -44,9 +44,8 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // To wait for the threads is forbidden where a runtime drops this.
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            web::shut_down(runtime);
         }
     }
 }

@@ -18,7 +18,7 @@ mod random;
 mod serve;
 
 pub use bearer::{Token, TokenError, bearer};
-pub use blocking::on_thread;
+pub use blocking::{on_thread, shut_down};
 pub use error::{ApiError, ErrorBody, ErrorCause, ErrorDocument};
 pub use extract::Parameters;
 pub use limits::ServerLimits;

@@ -49,10 +49,10 @@ impl Engine {
         }
     }
 
-    /// Aborts all running work without waiting for it.
+    /// Aborts all running work.
     pub(super) fn stop(&mut self) {
         if let Some(Ok(runtime)) = self.runtime.take() {
-            runtime.shutdown_background();
+            web::shut_down(runtime);
         }
     }
 }

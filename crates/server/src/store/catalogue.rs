@@ -124,15 +124,18 @@ impl Matching {
     /// # Errors
     /// The error of `count`.
     pub fn choose<E>(terms: usize, count: impl Fn(Self) -> Result<usize, E>) -> Result<(Self, usize), E> {
-        let matches = count(Self::All)?;
-        if matches > CANDIDATES {
-            return Ok((Self::All, matches));
+        // No fewer skills match all forms than match the words as they are, so most searches are decided by this count.
+        let of_forms = count(Self::AllForms)?;
+        if of_forms == 0 && terms > 1 {
+            return Ok((Self::SomeForms, count(Self::SomeForms)?));
         }
-        let matches = count(Self::AllForms)?;
-        if matches > 0 || terms < 2 {
-            return Ok((Self::AllForms, matches));
+        if of_forms > CANDIDATES {
+            let matches = count(Self::All)?;
+            if matches > CANDIDATES {
+                return Ok((Self::All, matches));
+            }
         }
-        Ok((Self::SomeForms, count(Self::SomeForms)?))
+        Ok((Self::AllForms, of_forms))
     }
 
     /// Returns, for each term, the beginnings of which a word has to have one.
