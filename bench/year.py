@@ -6,7 +6,7 @@
 40 skills, 4,000 patches by an agent and 20,000 outcomes, unless other numbers are given. No person has reviewed any of
 it, which is the most that a review can have to show. Prints the time of a patch, the median time of each command
 against the start of a process that does nothing, the size of the home before and after `gc`, and the time in which
-`install` and `sync` bring the library to a new machine. Exits with 1 if one of them exceeds its limit.
+`sync` brings the library to a new machine. Exits with 1 if one of them exceeds its limit.
 """
 
 import json
@@ -87,13 +87,12 @@ def milliseconds(command: list, year: Year) -> float:
 
 
 def new_machine(year: Year) -> float:
-    """Returns the seconds in which `install` and `sync` bring the library to a new machine."""
+    """Returns the seconds in which `sync` brings the library to a new machine."""
     remote = year.root / "remote.git"
     subprocess.run(["git", "init", "--quiet", "--bare", remote], env=year.env, check=True)
     year.sync(remote)
     other = Year(year.root / "other")
     start = time.perf_counter()
-    other.run("install")
     other.sync(remote)
     took = time.perf_counter() - start
     skills = [sorted(os.listdir(one.root / ".agents" / "skills")) for one in (year, other)]
@@ -119,7 +118,7 @@ def main() -> int:
         year.run("gc")
         print(f"home after gc: {year.size():.1f} MB")
         took = new_machine(year)
-        print(f"install and sync on a new machine: {took:.1f} s")
+        print(f"sync on a new machine: {took:.1f} s")
         slow += ["sync"] * (took > NEW_MACHINE_SECONDS)
     if slow or size > LIMIT_MB:
         limits = f"{LIMIT_MS} ms, {LIMIT_MB} MB and {NEW_MACHINE_SECONDS:.0f} s for sync"
