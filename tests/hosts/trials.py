@@ -11,6 +11,7 @@ import pty
 import re
 import subprocess
 
+import entries
 import sessions
 from entries import World
 from programs import Failed, Host
@@ -33,6 +34,17 @@ def reviewer_token(world: World) -> str:
     return token
 
 
+def linked(host: Host, program: str, place: pathlib.Path) -> World:
+    """A home whose library no host reads by itself: the host has the skill by a link in its own folder, and the hook."""
+    world = World(program, place)
+    host.prepare(world.home)
+    world.scope = ["--library", str(world.home / "library")]
+    world.skillhub("manage", "create", SKILL, "--content", "-", stdin=entries.skill_md(SKILL, 1))
+    world.skillhub("enable", SKILL, "--agent", host.id)
+    world.skillhub("mcp", "install", "--agent", host.id)
+    return world
+
+
 def begin(world: World) -> dict[str, str]:
     """Puts version 2 on trial in half of the runs; returns the environment of the person who did it."""
     person = {**world.env(), "SKILLHUB_REVIEWER_TOKEN": reviewer_token(world)}
@@ -45,7 +57,7 @@ def begin(world: World) -> dict[str, str]:
 
 
 def decide(world: World, person: dict[str, str], *args: str) -> None:
-    subprocess.run([world.program, *args], cwd=world.cwd, env=person, check=True, stdin=subprocess.DEVNULL,
+    subprocess.run([world.program, *world.scope, *args], cwd=world.cwd, env=person, check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL)
 
 
@@ -61,7 +73,7 @@ def session(host: Host, world: World) -> tuple[int | None, str]:
 
 def run(host: Host, program: str, place: pathlib.Path) -> tuple[dict[int, int], list[str]]:
     """Returns how many sessions sent each version, and a verdict for each session."""
-    world, counts, words = sessions.hooked(host, program, place), {1: 0, 2: 0}, []
+    world, counts, words = linked(host, program, place), {1: 0, 2: 0}, []
     person = begin(world)
     while len(words) < SESSIONS or not all(counts.values()):
         if len(words) == MOST_SESSIONS:
