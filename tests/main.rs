@@ -25,11 +25,11 @@ mod http;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
-mod seeds;
-#[cfg(test)]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sequences;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod systems;
 #[cfg(test)]
 mod tidy;

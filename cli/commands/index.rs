@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, Subcommand};
 use client::{
     RegistryError, init_registry, is_git_location,
-    marketplace::{MarketplaceRequest, export_marketplace},
+    plugin_marketplace::{MarketplaceRequest, export_marketplace},
 };
 use registry_index::{Index, Stamp};
 use serde_json::json;

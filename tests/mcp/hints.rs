@@ -1,4 +1,4 @@
-//! Hints over MCP name the server's tools with their arguments.
+//! Hints over MCP name tools that the client was offered, with their arguments, and otherwise commands.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn names(agent: &mut Connection, tool: &str, arguments: &Value, code: &str, call
 #[test]
 fn refused_change_names_the_next_call() {
     let sandbox = Sandbox::new();
-    let mut agent = Connection::open(&sandbox, &[]);
+    let mut agent = Connection::open(&sandbox, &["--all-tools"]);
     let text = skill_md("demo", "Shows things. Use in tests.", "alpha line");
     agent.done("skill_manage", &json!({"action": "create", "name": "demo", "content": text}));
     let manage = |action: &str, more: Value| {
@@ -43,7 +43,7 @@ fn refused_change_names_the_next_call() {
 #[test]
 fn refused_lookup_names_the_next_call() {
     let sandbox = Sandbox::new();
-    let mut agent = Connection::open(&sandbox, &[]);
+    let mut agent = Connection::open(&sandbox, &["--all-tools"]);
     let text = skill_md("demo", "Shows things. Use in tests.", "alpha line");
     agent.done("skill_manage", &json!({"action": "create", "name": "demo", "content": text}));
     let back = json!({"name": "demo", "revision": "9"});
@@ -54,4 +54,40 @@ fn refused_lookup_names_the_next_call() {
     names(&mut agent, "read_skill", &json!({"name": "demo"}), "policy_denied", r#"enable_skill {"name":"demo"}"#);
     names(&mut agent, "skill_history", &json!({"name": "none"}), "not_found", "skill_status {}");
     agent.close();
+}
+
+#[test]
+fn hints_name_only_listed_tools() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let names = |agent: &mut Connection| -> Vec<String> {
+        let listed = agent.request("tools/list", &json!({}))["tools"].clone();
+        listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut agent = Connection::open(&sandbox, &["--all-tools"]);
+    let all = names(&mut agent);
+    agent.close();
+    let missing = json!({"action": "remove_file", "name": "demo", "path": "scripts/none.sh"});
+    let stale = json!({"action": "patch", "name": "demo", "find": "a", "replace": "b", "expected_revision": "7"});
+    for (args, reader) in [(&[][..], "read_skill"), (&["--agent", "opencode"][..], "skill")] {
+        for open in [Connection::open, Connection::newer] {
+            let mut agent = open(&sandbox, args);
+            let listed = names(&mut agent);
+            for (tool, arguments, step) in [
+                ("skill_manage", &missing, format!(r#"{reader} {{"name":"demo"}}"#).as_str()),
+                ("skill_manage", &stale, "skillhub diff demo"),
+                ("skill_rollback", &json!({"name": "demo", "revision": "9"}), "skillhub history demo"),
+                ("skill_history", &json!({"name": "none"}), "skillhub list"),
+                ("skill_review_show", &json!({"id": "aaaaaa"}), "skillhub review list --all"),
+                ("skill_review_show", &json!({"id": "!"}), "skillhub review list"),
+            ] {
+                let hint = agent.refused(tool, arguments)["hint"].as_str().unwrap().to_owned();
+                assert!(hint.contains(&format!("`{step}`")), "{tool}: {hint}");
+                let unlisted = all.iter().find(|tool| !listed.contains(tool) && hint.contains(&format!("`{tool} ")));
+                assert_eq!(unlisted, None, "{tool}: {hint}");
+            }
+            assert_eq!(names(&mut agent), listed);
+            agent.close();
+        }
+    }
 }

@@ -142,7 +142,6 @@ fn tools_of_the_next_step_join() {
         assert!(now.contains(&next.to_owned()), "{next} is missing after {tool}: {now:?}");
     };
     joins("skill_manage", &create("demo"), "skill_rollback");
-    joins("skill_rollback", &json!({"name": "demo", "revision": "9"}), "skill_history");
     joins("search_skills", &json!({"query": "zyzzyva"}), "search_marketplace");
     fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
     joins("skill_manage", &create("other"), "skill_review_show");

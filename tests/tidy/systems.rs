@@ -57,7 +57,7 @@ fn stray_system_names_are_found() {
         ("crates/a/src/forms/spring.rs", "mod joined;\nuse self::joined::x;"),
         ("crates/a/src/forms/spring/joined.rs", "use super::super::spring::y;"),
         ("crates/a/src/lib.rs", "fn f() { let spring = \"spring::x\"; g(spring) }"),
-        ("tests/seeds.rs", "mod spring;\nfn f() { spring::g(); spring::h() }"),
+        ("tests/systems.rs", "mod spring;\nfn f() { spring::g(); spring::h() }"),
         list,
     ];
     assert_eq!(strays(&Tree::of(&good)), []);

@@ -205,17 +205,17 @@ impl Activity for PgActivity {
 
     fn note(
         &self,
-        account: &Owner,
+        account: Option<&Owner>,
         now: Timestamp,
         action: &str,
         subject: &str,
         reason: &str,
     ) -> Result<(), StoreError> {
-        self.note_by(account.as_str(), now, action, subject, reason)
-    }
-
-    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError> {
-        self.note_by("", now, action, subject, reason)
+        let account = account.map_or("", Owner::as_str);
+        let noted = self.database.transaction(async |write| -> Result<(), Abort<DatabaseError>> {
+            Ok(note(write, account, now, action, subject, reason).await?)
+        });
+        Ok(noted?)
     }
 
     fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, StoreError> {
@@ -233,22 +233,6 @@ impl Activity for PgActivity {
         Ok(self
             .database
             .read(async |client| rows(client, sql, &[&before.unwrap_or(i64::MAX)]).await?.iter().map(of).collect())?)
-    }
-}
-
-impl PgActivity {
-    fn note_by(
-        &self,
-        account: &str,
-        now: Timestamp,
-        action: &str,
-        subject: &str,
-        reason: &str,
-    ) -> Result<(), StoreError> {
-        let noted = self.database.transaction(async |write| -> Result<(), Abort<DatabaseError>> {
-            Ok(note(write, account, now, action, subject, reason).await?)
-        });
-        Ok(noted?)
     }
 }
 

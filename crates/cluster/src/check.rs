@@ -27,7 +27,7 @@ use crate::{
     engines::{Engines, EnginesError},
     imported::{record_archives, unrecorded, write_owners, write_skill},
     projection::{commits::CommitsError, log},
-    releases::{LockedSkill, blob_id},
+    releases::{SkillLines, blob_id},
 };
 
 /// Archives that are looked for at the same time.
@@ -311,7 +311,7 @@ fn adopt_skill(engines: &Engines, index: &Index, name: &QualifiedName, entries: 
         record_archives(write, &archives).await?;
         write_owners(write, &owner).await?;
         let new = write_skill(write, name, entries).await?;
-        let skill = LockedSkill::lock(write, name).await?;
+        let skill = SkillLines::lock(write, name).await?;
         let lines = skill.map_or(0, |skill| skill.file().split(|byte| *byte == b'\n').count() - 1);
         if lines != entries.len() {
             let why = "the database has releases that the git repository lacks";

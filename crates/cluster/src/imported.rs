@@ -11,16 +11,16 @@ use skill::{Owner, QualifiedName};
 pub use self::new_skills::{ImportedSkill, write_skills};
 use crate::{
     database::{Abort, Database, DatabaseError, rows, run},
-    releases::{LockedSkill, Step, blob_id},
+    releases::{SkillLines, Step, blob_id},
 };
 
 /// Writes the lines of a skill that are new or have other flags. Returns the number of new ones.
 pub async fn write_skill(write: &Transaction<'_>, name: &QualifiedName, entries: &[Entry]) -> Step<u64> {
     let Some(path) = shard::skill_file(name) else { return Ok(0) };
-    let mut skill = match LockedSkill::lock(write, name).await? {
+    let mut skill = match SkillLines::lock(write, name).await? {
         Some(known) => known,
         None => {
-            let created = LockedSkill::create(write, name, &path).await?;
+            let created = SkillLines::create(write, name, &path).await?;
             created.ok_or_else(|| Abort::Database(DatabaseError::Busy(format!("{name} was just created"))))?
         }
     };

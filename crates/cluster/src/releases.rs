@@ -9,7 +9,7 @@ mod log;
 mod publishing;
 mod withheld;
 
-pub use self::lines::{LockedSkill, NewReleases, Step, blob_id};
+pub use self::lines::{NewReleases, SkillLines, Step, blob_id};
 
 use std::sync::{
     Arc,

@@ -1,6 +1,6 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
-use agent::{AllowedTool, Catalogue, ListedSkill, Session, Settings, Visibility, matches};
+use agent::{AllowedTool, Catalogue, ListedSkill, Settings, Visibility, matches};
 use compose::{
     Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager, class_of, known_code,
 };
@@ -9,7 +9,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Failure, FailureKind, Hint},
+    failure::{Failure, FailureKind, Hint, NextStep},
 };
 
 use crate::{
@@ -44,13 +44,13 @@ fn has_none(call: &Call<'_>) -> Result<bool, Refusal> {
 }
 
 /// Lists the composed tools as MCP tools. With `defer_tools`, only those that skills read in this session bring.
-pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<Vec<Tool>, Refusal> {
+pub(crate) fn tools(call: &Call<'_>, options: &Options) -> Result<Vec<Tool>, Refusal> {
     if has_none(call)? {
         return Ok(Vec::new());
     }
     let settings = call.place.settings()?;
     if options.defer_tools {
-        let skills: Vec<SkillName> = session.skills().cloned().collect();
+        let skills: Vec<SkillName> = call.session.skills().cloned().collect();
         return Ok(brought(call, &settings, &skills)?.iter().map(listed).collect());
     }
     let (offered, ..) = offered(call, &settings)?;
@@ -148,8 +148,12 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     let (offered, composed, access) = offered(call, &settings)?;
     let tool = offered.iter().find(|tool| tool.name == name || tool.alias == name);
     let tool = tool.ok_or_else(|| {
-        Refusal::new(FailureKind::NotFound, "not_found", format!("no tool is named {name:?}"))
-            .hint("list compiled tools with skills_codegen_status, or compile a skill with skills_codegen")
+        Refusal::new(FailureKind::NotFound, "not_found", format!("no tool is named {name:?}")).hint(
+            Hint::from("list compiled tools with ")
+                .step(NextStep::ListTools)
+                .text(", or compile a skill with ")
+                .step(NextStep::CompileTool("NAME".to_owned())),
+        )
     })?;
     let hosts = call.place.tool_hosts()?;
     let decision = |part: &str| access.decision_within(&tool.name, part);

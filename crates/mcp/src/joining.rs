@@ -73,12 +73,6 @@ fn own_name(name: &str) -> &str {
     name.strip_prefix("mcp__skillhub__").unwrap_or(name)
 }
 
-/// Returns the tools that a hint names, except for those that are always offered.
-pub(crate) fn named_in(hint: &str) -> Vec<&'static str> {
-    let words: Vec<&str> = hint.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    joining_tools().filter(|tool| words.contains(tool)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,11 +85,5 @@ mod tests {
             assert!(own.contains(&spec.name), "{}", spec.name);
         }
         assert!(own.iter().all(|name| TOOLS.iter().any(|spec| spec.name == *name)), "{own:?}");
-    }
-
-    #[test]
-    fn hints_name_tools_by_whole_words() {
-        let named = named_in("compile it with `skills_codegen {}`, or see my_skill_diff and read_skill");
-        assert_eq!(named, ["skills_codegen"]);
     }
 }

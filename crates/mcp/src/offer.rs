@@ -1,6 +1,8 @@
 //! Selection of the tools that a connection is offered, and the list of skills in their descriptions.
 
-use agent::{Fit, Form, ListOptions, ListedSkill, Session, prompt};
+use std::collections::BTreeMap;
+
+use agent::{Fit, Form, ListOptions, ListedSkill, Settings, prompt};
 use ops::Refusal;
 use rmcp::model::ListToolsResult;
 use serde_json::json;
@@ -28,16 +30,30 @@ const RESERVE: usize = 30;
 /// so far.
 pub(crate) const POLICY: &str = "skillhub/tool-policy";
 
-/// Lists the tools that the agent may use at this point of the session.
-pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<ListToolsResult, Refusal> {
-    let settings = call.place.settings()?;
-    let skills: Vec<SkillName> = session.skills().cloned().collect();
-    let joined = joining::joined(call, &settings, &skills)?;
+/// Returns those of the server's own tools that the agent may use at this point of the session.
+fn own(call: &Call<'_>, settings: &Settings, options: &Options) -> Result<Vec<&'static Spec>, Refusal> {
+    let skills: Vec<SkillName> = call.session.skills().cloned().collect();
+    let joined = joining::joined(call, settings, &skills)?;
     let is_offered = |spec: &&Spec| {
-        options.all_tools || CORE.contains(&spec.name) || session.has_tool(spec.name) || joined.contains(&spec.name)
+        options.all_tools
+            || CORE.contains(&spec.name)
+            || call.session.has_tool(spec.name)
+            || joined.contains(&spec.name)
     };
-    let allowed = TOOLS.iter().filter(|spec| is_allowed(call, &settings, spec.name));
-    let mut tools: Vec<_> = allowed.filter(is_offered).map(Spec::tool).collect();
+    Ok(TOOLS.iter().filter(|spec| is_allowed(call, settings, spec.name)).filter(is_offered).collect())
+}
+
+/// Maps those of the server's own tools that the agent may use to their names in its list.
+pub(crate) fn names(call: &Call<'_>, options: &Options) -> Result<BTreeMap<&'static str, &'static str>, Refusal> {
+    let settings = call.place.settings()?;
+    let listed = |tool| SYSTEMS.iter().find_map(|system| (system.listed_name)(call, &settings, tool)).unwrap_or(tool);
+    Ok(own(call, &settings, options)?.into_iter().map(|spec| (spec.name, listed(spec.name))).collect())
+}
+
+/// Lists the tools that the agent may use at this point of the session.
+pub(crate) fn tools(call: &Call<'_>, options: &Options) -> Result<ListToolsResult, Refusal> {
+    let settings = call.place.settings()?;
+    let mut tools: Vec<_> = own(call, &settings, options)?.into_iter().map(Spec::tool).collect();
     if options.catalogue
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
@@ -47,12 +63,12 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
         })?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
     }
-    tools.extend(composed::tools(call, session, options)?);
+    tools.extend(composed::tools(call, options)?);
     for system in SYSTEMS {
         (system.offer)(call, options, &mut tools)?;
     }
     let mut result = ListToolsResult::with_all_items(tools);
-    let policy = session.policy(&settings.always_on);
+    let policy = call.session.policy(&settings.always_on);
     if policy.restricts {
         let meta = json!({POLICY: policy.document()});
         result.meta = serde_json::from_value(meta).ok();

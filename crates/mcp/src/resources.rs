@@ -15,7 +15,7 @@ use rmcp::{
         SkillResources,
     },
 };
-use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter, uri};
+use skill::{Bundle, Limits, SkillName, SkillPath, failure::NextStep, frontmatter, uri};
 
 use crate::tool::Call;
 
@@ -73,9 +73,10 @@ fn unknown(uri: &str) -> ErrorData {
     ErrorData::invalid_params(format!("no resource at {uri:?}"), None)
 }
 
-/// Converts a refusal into a protocol error, for requests that have no tool result.
+/// Converts a refusal into a protocol error, for requests that have no tool result. Its hint names commands, because
+/// hosts and people make such requests.
 pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
-    let document = Some(refusal.document());
+    let document = Some(refusal.document(NextStep::command));
     match refusal.failure.kind {
         skill::failure::FailureKind::Failed => ErrorData::internal_error(refusal.message.clone(), document),
         _ => ErrorData::invalid_params(refusal.message.clone(), document),

@@ -8,7 +8,7 @@ use std::sync::{
 use agent::{CatalogueCache, Form, Session};
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
-use ops::{OpenWorkspace, Refusal};
+use ops::{OpenWorkspace, Refusal, next_step::tool_call};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -28,7 +28,6 @@ use tokio::sync::Notify;
 use crate::{
     change_watch, composed,
     consent::{self, Answers, Consent, is_sessionless},
-    joining,
     log::{Log, Weight},
     offer,
     plain::plain,
@@ -170,12 +169,12 @@ impl Server {
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
-                let message = "internal error; skill_history shows whether a change was made";
-                Err(Refusal::new(FailureKind::Failed, "internal", message))
+                let refusal = Refusal::new(FailureKind::Failed, "internal", "internal error");
+                Err(refusal.hint("read the skill to see whether a change was made"))
             }),
             () = context.ct.cancelled() => {
                 stop.store(true, Ordering::Relaxed);
-                Err(called_off().hint("check skill_history: a change that had already started was completed"))
+                Err(called_off().hint("read the skill again: a change that had already started was completed"))
             }
         }
     }
@@ -232,13 +231,13 @@ impl Server {
         }
     }
 
-    /// Converts a refusal. The tools that its hint names join the list.
+    /// Converts a refusal. Its hint names a tool only if the client was offered it, since most hosts call no other.
     async fn refuse(&self, refusal: &Refusal, context: &RequestContext<RoleServer>) -> CallToolResult {
-        let document = refusal.document();
+        let shared = Arc::clone(&self.shared);
+        let names = self.work(context, Answers::default(), move |call| offer::names(call, &shared.options)).await;
+        let names = names.unwrap_or_default();
+        let document = refusal.document(|step| tool_call(step, |tool| names.get(tool).copied()));
         self.log.write(&context.peer, Weight::Warning, &document).await;
-        if self.add_tools(&joining::named_in(document["error"]["hint"].as_str().unwrap_or_default())) {
-            self.notify_of_tools(context).await;
-        }
         let mut result = CallToolResult::structured_error(document.clone());
         result.content = vec![ContentBlock::text(plain(&document))];
         result
@@ -300,15 +299,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut options = self.shared.options.clone();
-        let session = match is_sessionless(&context) {
-            // Compiled tools that no later request could bring are offered immediately.
-            true => {
-                options.defer_tools = false;
-                Session::default()
-            }
-            false => self.session(),
-        };
-        let listed = self.work(&context, Answers::default(), move |call| offer::tools(call, &session, &options)).await;
+        // Without a session, no later request could bring the compiled tools.
+        options.defer_tools &= !is_sessionless(&context);
+        let listed = self.work(&context, Answers::default(), move |call| offer::tools(call, &options)).await;
         listed.map_err(|refusal| resources::failed(&refusal))
     }
 

@@ -7,6 +7,7 @@ mod spring;
 
 use std::sync::Arc;
 
+use agent::Settings;
 use ops::Refusal;
 use rmcp::model::{JsonObject, Tool};
 use skill::SkillName;
@@ -25,6 +26,8 @@ pub(crate) struct System {
     pub own_name: fn(&str) -> Option<String>,
     /// Renames the system's tool arguments to the names here.
     pub arguments: fn(&Spec, &mut JsonObject) -> Result<(), Refusal>,
+    /// Returns the name under which the system's hosts are offered one of the server's own tools, if it differs.
+    pub listed_name: fn(&Call<'_>, &Settings, &str) -> Option<&'static str>,
     /// Adjusts the list of tools to the expectations of the system's hosts.
     pub offer: fn(&Call<'_>, &Options, &mut Vec<Tool>) -> Result<(), Refusal>,
     /// Returns the names of the tools that come with a skill.
@@ -49,6 +52,7 @@ impl System {
     const PLAIN: Self = Self {
         own_name: |_| None,
         arguments: |_, _| Ok(()),
+        listed_name: |_, _, _| None,
         offer: |_, _, _| Ok(()),
         names: |_, _| Vec::new(),
         find: |_, _| Ok(None),

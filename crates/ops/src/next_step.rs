@@ -3,10 +3,13 @@
 use serde_json::{Value, json};
 use skill::{failure::NextStep, uri};
 
-/// Returns the call of a tool of the MCP server.
+/// Returns the call of a tool of the MCP server, or else the command. `listed` maps the tools that the client was
+/// offered to their names in its list.
 #[must_use]
-pub fn tool_call(step: &NextStep) -> String {
-    let call = |tool: &str, arguments: Value| format!("{tool} {arguments}");
+pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) -> String {
+    let call = |tool: &str, arguments: Value| {
+        listed(tool).map_or_else(|| step.command(), |name| format!("{name} {arguments}"))
+    };
     match step {
         NextStep::ListSkills => call("skill_status", json!({})),
         NextStep::ShowSkill(name) => call("read_skill", json!({"name": name})),
@@ -17,12 +20,14 @@ pub fn tool_call(step: &NextStep) -> String {
         NextStep::Restore(name, revision) => call("skill_rollback", json!({"name": name, "revision": revision})),
         NextStep::Delete(name) => call("skill_manage", json!({"action": "delete", "name": name})),
         NextStep::Enable(name) => call("enable_skill", json!({"name": name})),
-        NextStep::ShowRequests => "the input schema of skill_manage".to_owned(),
+        NextStep::ShowRequests => {
+            listed("skill_manage").map_or_else(|| step.command(), |name| format!("the input schema of {name}"))
+        }
         NextStep::ListProposals => call("skill_review_list", json!({})),
         NextStep::ListAllProposals => call("skill_review_list", json!({"all": true})),
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => call("skill_review_show", json!({"id": id})),
         NextStep::DiffProposalOntoHead(id) => call("skill_review_show", json!({"id": id, "onto_head": true})),
-        NextStep::RejectProposal(_) | NextStep::ShowPolicy | NextStep::ExplainRule(_) => of_shell(step),
+        NextStep::RejectProposal(_) | NextStep::ShowPolicy | NextStep::ExplainRule(_) => step.command(),
         NextStep::ListTools => call("skills_codegen_status", json!({})),
         NextStep::CompileTool(name) => call("skills_codegen", json!({"names": [name]})),
         NextStep::RemoveTool(name) => call("skills_codegen_remove", json!({"names": [name]})),
@@ -53,16 +58,11 @@ pub fn request(step: &NextStep) -> String {
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => format!("GET /api/proposals/{id}"),
         NextStep::DiffProposalOntoHead(id) => format!("GET /api/proposals/{id}?onto_head=true"),
         NextStep::RejectProposal(id) => format!("POST /api/proposals/{id}/reject"),
-        NextStep::ShowPolicy | NextStep::ExplainRule(_) => of_shell(step),
+        NextStep::ShowPolicy | NextStep::ExplainRule(_) => step.command(),
         NextStep::ListTools => "GET /api/skills.codegen.status".to_owned(),
         NextStep::CompileTool(name) => format!("POST /api/skills.codegen {}", json!({"names": [name]})),
         NextStep::RemoveTool(name) => format!("POST /api/skills.codegen.remove {}", json!({"names": [name]})),
     }
-}
-
-/// Returns the command of an operation that only the command line has.
-fn of_shell(step: &NextStep) -> String {
-    format!("{} (at the command line)", step.command())
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn every_step_names_an_operation() {
         for step in steps() {
-            let call = tool_call(&step);
+            let call = tool_call(&step, |tool| Operation::find(Channel::Mcp, tool).map(|row| row.name));
             let (tool, arguments) = call.split_once(' ').unwrap();
             assert!(Operation::find(Channel::Mcp, tool).is_some(), "{call}");
             assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object(), "{call}");
@@ -109,5 +109,28 @@ mod tests {
         let file = NextStep::ShowFile("pdf".to_owned(), "scripts/a b.sh".to_owned());
         assert_eq!(request(&file), "GET /skills/pdf/files/now/scripts/a%20b.sh");
         assert_eq!(file.command(), "skillhub show pdf 'scripts/a b.sh'");
+    }
+
+    /// With the tools that a connection is offered at first, and with none.
+    #[test]
+    fn steps_name_only_listed_tools() {
+        let first = ["read_skill", "read_skill_file", "search_skills", "skill_manage", "record_outcome"];
+        let others = [
+            NextStep::ShowRequests,
+            NextStep::RejectProposal("abc".to_owned()),
+            NextStep::ShowPolicy,
+            NextStep::ExplainRule("rule".to_owned()),
+        ];
+        for step in steps().into_iter().chain(others) {
+            for listed in [&first[..], &first[..0]] {
+                let call = tool_call(&step, |tool| listed.iter().copied().find(|name| *name == tool));
+                let mut words = call.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let tool = words.find(|word| Operation::find(Channel::Mcp, word).is_some());
+                assert!(tool.map_or(call == step.command(), |tool| listed.contains(&tool)), "{call}");
+            }
+        }
+        let history = NextStep::ShowHistory("pdf".to_owned());
+        assert_eq!(tool_call(&history, |_| None), "skillhub history pdf");
+        assert_eq!(tool_call(&history, |_| Some("its_name")), r#"its_name {"name":"pdf"}"#);
     }
 }

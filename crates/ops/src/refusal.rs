@@ -5,10 +5,8 @@ use std::{io, path::Path};
 use serde_json::{Value, json};
 use skill::{
     Digest,
-    failure::{Fails, Failure, FailureKind, Hint},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
-
-use crate::next_step::tool_call;
 
 /// A failed operation. The error is the same for the command line and for clients of the MCP server and the gateway.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,10 +105,10 @@ impl Refusal {
         Self { question: Some(Box::new(question)), ..refusal }
     }
 
-    /// Formats the error as the document of a tool's result, with the operations in its hint as calls of tools.
+    /// Formats the error as a document, with the operations in its hint as given by `step`.
     #[must_use]
-    pub fn document(&self) -> Value {
-        let hint = self.failure.hint.as_ref().map(|hint| hint.with(tool_call));
+    pub fn document(&self, step: impl Fn(&NextStep) -> String) -> Value {
+        let hint = self.failure.hint.as_ref().map(|hint| hint.with(step));
         json!({"ok": false, "error": {
             "code": self.failure.code, "message": self.message, "hint": hint, "details": self.details,
         }})

@@ -4,13 +4,13 @@
 //! exfiltrating skill has every reason to keep the host out of the text, whatever the kind of attack and the language
 //! of the script.
 
-mod gateway;
+mod disclosed_redirect;
 mod known;
 
 use std::{collections::HashSet, sync::LazyLock};
 
+pub(crate) use disclosed_redirect::lower;
 use flow::Literals;
-pub(crate) use gateway::lower;
 use known::{HANDS_OVER, REACHES, SECRETS};
 use memchr::memmem;
 

@@ -156,7 +156,7 @@ impl Hub {
             return Ok(());
         }
         let subject = from.map_or_else(|| "an unknown address".to_owned(), |site| site.to_string());
-        Ok(self.stores.activity.note_unknown(Timestamp::now(), "failed sign-in", &subject, by)?)
+        Ok(self.stores.activity.note(None, Timestamp::now(), "failed sign-in", &subject, by)?)
     }
 
     /// Returns all releases of a skill.

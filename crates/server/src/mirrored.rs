@@ -133,7 +133,7 @@ pub fn mirror(data: &Path, release: &VerifiedRelease, now: Timestamp) -> Result<
     if matches!(appended, Appended::Published(_)) {
         hold_copy(&SqliteQuarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
-        SqliteActivity::new(database).note(&name.owner, now, "mirror", &subject, &release.registry)?;
+        SqliteActivity::new(database).note(Some(&name.owner), now, "mirror", &subject, &release.registry)?;
     }
     Ok(appended)
 }

@@ -412,24 +412,18 @@ pub trait Activity: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<ReportOfRelease>, StoreError>;
 
-    /// Records a decision in the audit log.
+    /// Records an action in the audit log. `account` is `None` for an unknown client.
     ///
     /// # Errors
     /// [`StoreError`]
     fn note(
         &self,
-        account: &Owner,
+        account: Option<&Owner>,
         now: Timestamp,
         action: &str,
         subject: &str,
         reason: &str,
     ) -> Result<(), StoreError>;
-
-    /// Records an action of an unknown client in the audit log.
-    ///
-    /// # Errors
-    /// [`StoreError`]
-    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError>;
 
     /// Returns the lines of the audit log, newest first and at most 200; with `before`, only older ones.
     ///

@@ -18,7 +18,7 @@ use crate::{
     imported::record_archives,
     objects::{Objects, tree_path},
     projection::log,
-    releases::{LockedSkill, NewReleases, Step, blob_id},
+    releases::{NewReleases, SkillLines, Step, blob_id},
 };
 
 /// Numbers of what was repaired.
@@ -124,7 +124,7 @@ fn repair_skill(database: &Database, path: &str, in_git: Option<&[u8]>) -> Resul
 
 /// Updates what is derived from the lines of a skill.
 async fn shown(write: &deadpool_postgres::Transaction<'_>, name: &skill::QualifiedName) -> Step<()> {
-    let skill = LockedSkill::lock(write, name).await?;
+    let skill = SkillLines::lock(write, name).await?;
     let skill = skill.ok_or_else(|| Abort::Database(DatabaseError::Busy(format!("{name} was removed"))))?;
     skill.show(write).await
 }

@@ -12,7 +12,7 @@ use skill::QualifiedName;
 use web::ApiError;
 
 use super::{
-    lines::{LockedSkill, Step},
+    lines::{SkillLines, Step},
     log::By,
     withheld,
 };
@@ -48,7 +48,7 @@ pub async fn decide(write: &Transaction<'_>, entry: &Entry, flag: Flag<'_>, by: 
 }
 
 /// Puts a new release, whose skill is locked, on hold if its content is that of a release under quarantine.
-pub async fn hold_copy(write: &Transaction<'_>, skill: &mut LockedSkill, entry: &Entry, by: &By<'_>) -> Step<()> {
+pub async fn hold_copy(write: &Transaction<'_>, skill: &mut SkillLines, entry: &Entry, by: &By<'_>) -> Step<()> {
     let Some(WithheldReason::Held(reason)) = withheld::barrier(write, entry).await? else { return Ok(()) };
     let of = withheld::original(write, &entry.digest).await?.unwrap_or_default();
     withheld::add_copy(write, entry, &of, by).await?;
@@ -67,7 +67,7 @@ async fn flagged(
     reason: &str,
     by: &By<'_>,
 ) -> Step<Entry> {
-    let mut skills = LockedSkills::lock(write, [entry.name.clone()].into()).await?;
+    let mut skills = LinesBySkill::lock(write, [entry.name.clone()].into()).await?;
     let changed = skills.flag(entry, change, by).await?;
     by.note(write, action, &subject(entry), reason).await?;
     Ok(changed)
@@ -84,7 +84,7 @@ async fn unyank(write: &Transaction<'_>, entry: &Entry, by: &By<'_>) -> Step<Ent
 async fn quarantine(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<Entry> {
     let others = others_of_content(write, entry).await?;
     let names = others.iter().map(|other| other.name.clone()).chain([entry.name.clone()]);
-    let mut skills = LockedSkills::lock(write, names.collect()).await?;
+    let mut skills = LinesBySkill::lock(write, names.collect()).await?;
     let current = skills.find(&entry.name, &entry.version)?.clone();
     withheld::add_quarantine(write, &current, reason, by).await?;
     let decided = skills.flag(entry, &FlagChange::Quarantined { reason: Some(reason), yanked: true }, by).await?;
@@ -114,7 +114,7 @@ async fn restore(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'
     let named = copies.iter().filter_map(|copy| Some((copy.skill.parse().ok()?, copy.version.parse().ok()?)));
     let copies: Vec<(QualifiedName, Version)> = named.collect();
     let names = copies.iter().map(|(name, _)| name.clone()).chain([entry.name.clone()]);
-    let mut skills = LockedSkills::lock(write, names.collect()).await?;
+    let mut skills = LinesBySkill::lock(write, names.collect()).await?;
     let restored = skills.flag(entry, &FlagChange::Quarantined { reason: None, yanked: was_yanked }, by).await?;
     skills.hold(&copies, None, by).await?;
     withheld::end_quarantine(write, entry).await?;
@@ -129,7 +129,7 @@ async fn release_hold(write: &Transaction<'_>, entry: &Entry, reason: &str, by: 
     };
     let of = withheld::original(write, &entry.digest).await?.unwrap_or_default();
     withheld::add_copy(write, entry, &of, by).await?;
-    let mut skills = LockedSkills::lock(write, [entry.name.clone()].into()).await?;
+    let mut skills = LinesBySkill::lock(write, [entry.name.clone()].into()).await?;
     skills.hold(&[(entry.name.clone(), entry.version.clone())], None, by).await?;
     withheld::let_through(write, entry, by).await?;
     by.note(write, "release", &subject(entry), reason).await?;
@@ -155,16 +155,16 @@ fn unserializable(error: LineError) -> ApiError {
 }
 
 /// Skills whose lines change together.
-struct LockedSkills<'a> {
+struct LinesBySkill<'a> {
     write: &'a Transaction<'a>,
-    skills: BTreeMap<QualifiedName, LockedSkill>,
+    skills: BTreeMap<QualifiedName, SkillLines>,
 }
 
-impl<'a> LockedSkills<'a> {
+impl<'a> LinesBySkill<'a> {
     async fn lock(write: &'a Transaction<'a>, names: BTreeSet<QualifiedName>) -> Step<Self> {
         let mut skills = BTreeMap::new();
         for name in names {
-            if let Some(skill) = LockedSkill::lock(write, &name).await? {
+            if let Some(skill) = SkillLines::lock(write, &name).await? {
                 skills.insert(name, skill);
             }
         }

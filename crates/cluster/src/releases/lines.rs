@@ -1,4 +1,4 @@
-//! [`LockedSkill`]: the lines of a skill, under the lock of its row.
+//! [`SkillLines`]: the lines of a skill in the index, under the lock of its row.
 
 use std::time::SystemTime;
 
@@ -19,8 +19,8 @@ use crate::{
 /// Result of a step in a transaction.
 pub type Step<T> = Result<T, Abort<ApiError>>;
 
-/// A skill whose row is locked until the end of the transaction.
-pub struct LockedSkill {
+/// The lines of a skill, whose row is locked until the end of the transaction.
+pub struct SkillLines {
     id: i64,
     path: String,
     lines: Vec<Line>,
@@ -70,7 +70,7 @@ pub fn blob_id(bytes: &[u8]) -> Result<String, DatabaseError> {
     id.map(|id| id.to_string()).map_err(|error| DatabaseError::Failed(error.to_string()))
 }
 
-impl LockedSkill {
+impl SkillLines {
     /// Locks a skill and reads its lines; `None` if it does not exist.
     pub async fn lock(write: &Transaction<'_>, name: &QualifiedName) -> Step<Option<Self>> {
         let lock = "select id, path from skills where owner = $1 and name = $2 for update";

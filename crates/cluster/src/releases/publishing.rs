@@ -16,7 +16,7 @@ use web::ApiError;
 use super::{
     PgReleases,
     flags::hold_copy,
-    lines::{LockedSkill, Step, blob_id, entries},
+    lines::{SkillLines, Step, blob_id, entries},
     log::By,
 };
 use crate::{
@@ -139,8 +139,8 @@ async fn attempted(
     if !archives::mark_stored(write, &entry.digest).await? {
         return Ok(Attempt::NeedsArchive);
     }
-    let skill = LockedSkill::lock(write, &entry.name).await?;
-    let lines = skill.as_ref().map(LockedSkill::file);
+    let skill = SkillLines::lock(write, &entry.name).await?;
+    let lines = skill.as_ref().map(SkillLines::file);
     let owner_file = match planned(lines.as_deref(), known.as_deref(), release)? {
         Planned::Unchanged(entry) => return Ok(Attempt::Done(Box::new(Appended::Unchanged(*entry)))),
         Planned::Append { owner_file, .. } => owner_file,
@@ -150,7 +150,7 @@ async fn attempted(
     }
     let created = match skill {
         Some(skill) => Some(skill),
-        None => LockedSkill::create(write, &entry.name, release.path()).await?,
+        None => SkillLines::create(write, &entry.name, release.path()).await?,
     };
     let Some(mut skill) = created else { return Ok(Attempt::Again) };
     let mut edits = skill.append(write, &[entry]).await?;

@@ -257,7 +257,7 @@ fn report_is_decided_once() {
     });
     assert_eq!(decided.len(), 1);
     assert_eq!((activity.reports(true).unwrap().len(), activity.reports(false).unwrap()), (0, decided));
-    activity.note_unknown(at(6), "failed sign-in", "10.0.0.1", "token").unwrap();
+    activity.note(None, at(6), "failed sign-in", "10.0.0.1", "token").unwrap();
     let lines = activity.audit(None).unwrap();
     let actions: Vec<_> = lines.iter().map(|line| (line.account.as_str(), line.action.as_str())).collect();
     assert_eq!(actions, [("", "failed sign-in"), ("root", "report upheld")]);

@@ -1,6 +1,6 @@
 //! OpenCode's tool `skill`: `read_skill` under another name, with the list of skills as its description.
 
-use agent::{Form, ListOptions};
+use agent::{Form, ListOptions, Settings};
 use ops::Refusal;
 use rmcp::model::Tool;
 
@@ -21,19 +21,24 @@ const SKILL: &str = "skill";
 /// Adapter for OpenCode.
 pub(super) const OPENCODE: System = System {
     own_name: |name| (name == SKILL).then(|| READ_SKILL.name.to_owned()),
+    listed_name,
     offer: |call, options, tools| rename_tool(call, options, tools),
     ..System::PLAIN
 };
 
+fn listed_name(call: &Call<'_>, settings: &Settings, tool: &str) -> Option<&'static str> {
+    (tool == READ_SKILL.name && settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)).then_some(SKILL)
+}
+
 fn rename_tool(call: &Call<'_>, options: &Options, tools: &mut [Tool]) -> Result<(), Refusal> {
     let settings = call.place.settings()?;
-    if settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)
+    if let Some(name) = listed_name(call, &settings, READ_SKILL.name)
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
         let look = ListOptions::of(Form::named(ID).unwrap_or(Form::XML));
         let budget = budget(options);
         let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look, budget))?;
-        (tool.name, tool.description) = (SKILL.into(), Some(listed.into()));
+        (tool.name, tool.description) = (name.into(), Some(listed.into()));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(crate) const SKILL_MANAGE: Spec = Spec {
     name: "skill_manage",
     title: "Change a skill",
     description: "Change a skill or one of its files. Prefer patch over edit. Each change is checked, scanned and \
-                  recorded as a revision, which skill_rollback undoes. If its status is `proposed`, a person decides.",
+                  recorded as a revision, which can be undone. If its status is `proposed`, a person decides.",
     input: manage_input,
     output: undeclared,
     effect: Effect::Changes,

@@ -4,7 +4,10 @@ use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
-use skill::SkillName;
+use skill::{
+    SkillName,
+    failure::{Hint, NextStep},
+};
 use skill_manage::{
     documents,
     review::{self, ProposalRef, ProposalRefError},
@@ -91,7 +94,7 @@ struct ShowArguments {
 fn show(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ShowArguments { id, onto_head } = read(arguments)?;
     let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
-        Refusal::request(error.to_string()).hint("list the ids with skill_review_list")
+        Refusal::request(error.to_string()).hint(Hint::from("list the ids with ").step(NextStep::ListProposals))
     })?;
     let library = review::library_with(call.place.libraries()?, &target.id)?;
     let mut document = documents::proposal(&library, &target)?.document(call.now);

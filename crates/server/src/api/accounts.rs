@@ -221,7 +221,7 @@ pub(super) fn named(text: &str) -> Result<Owner, ApiError> {
 
 fn note(hub: &crate::hub::Hub, caller: &Caller, action: &str, subject: &str) -> Result<Json<Done>, ApiError> {
     if let Some(account) = caller.account() {
-        hub.stores.activity.note(account, Timestamp::now(), action, subject, "")?;
+        hub.stores.activity.note(Some(account), Timestamp::now(), action, subject, "")?;
     }
     Ok(Json(Done::DONE))
 }

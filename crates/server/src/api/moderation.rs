@@ -109,12 +109,7 @@ pub async fn quarantine(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    administer(&hub, caller, move |hub, account| {
-        let reason = reason(&body.0.reason)?;
-        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        decided(hub, &decisions::quarantine(hub, account, &entry, &reason)?)
-    })
-    .await
+    decide_on(hub, caller, at, body.0, decisions::quarantine).await
 }
 
 /// Release a release from quarantine or hold. It stays yanked if it was yanked before.
@@ -127,12 +122,7 @@ pub async fn restore(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    administer(&hub, caller, move |hub, account| {
-        let reason = reason(&body.0.reason)?;
-        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        decided(hub, &decisions::restore(hub, account, &entry, &reason)?)
-    })
-    .await
+    decide_on(hub, caller, at, body.0, decisions::restore).await
 }
 
 /// Delete the archive of a release permanently. Its index entry stays and has the reason.
@@ -145,12 +135,7 @@ pub async fn withdraw(
     Path(at): Path<ReleasePath>,
     body: Body<ReasonRequest>,
 ) -> Result<Json<OneRelease>, ApiError> {
-    administer(&hub, caller, move |hub, account| {
-        let reason = reason(&body.0.reason)?;
-        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
-        decided(hub, &decisions::withdraw(hub, account, &entry, &reason)?)
-    })
-    .await
+    decide_on(hub, caller, at, body.0, decisions::withdraw).await
 }
 
 /// Releases that are withheld.
@@ -243,6 +228,18 @@ async fn administer<T: Send + 'static>(
     .await
 }
 
-fn decided(hub: &Hub, entry: &Entry) -> Result<Json<OneRelease>, ApiError> {
-    Ok(Json(OneRelease::of(entry, hub.barrier(entry)?)))
+/// Decides about a release, with a reason.
+async fn decide_on(
+    hub: Shared,
+    caller: Caller,
+    at: ReleasePath,
+    body: ReasonRequest,
+    decision: fn(&Hub, &Owner, &Entry, &str) -> Result<Entry, ApiError>,
+) -> Result<Json<OneRelease>, ApiError> {
+    administer(&hub, caller, move |hub, account| {
+        let entry = hub.release(&name_of(&at.owner, &at.name)?, &at.version)?;
+        let entry = decision(hub, account, &entry, &reason(&body.reason)?)?;
+        Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
+    })
+    .await
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use client::marketplace::plugin_files;
+use client::plugin_marketplace::plugin_files;
 use registry_index::Entry;
 use skill::{Digest, archive};
 

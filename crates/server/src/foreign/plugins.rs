@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use client::marketplace;
+use client::plugin_marketplace;
 use registry_index::Entry;
 use serde_json::{Value, json};
 use skill::{Owner, archive};
@@ -39,7 +39,7 @@ pub fn router() -> Router<Shared> {
 pub fn as_plugin(base: &str, only: Option<&Owner>, entry: &Entry, facts: &Facts) -> Option<Value> {
     let url = format!("{base}/.claude-plugin/{}/{}/plugin.zip", entry.name, entry.version);
     let source = json!({"source": "archive", "url": url, "sha256": facts.plugin?.hex()});
-    Some(marketplace::plugin(entry, only, &source))
+    Some(plugin_marketplace::plugin(entry, only, &source))
 }
 
 /// Renders a marketplace of a server with this base URL.
@@ -48,8 +48,8 @@ pub fn as_marketplace(base: &str, only: Option<&Owner>, plugins: Vec<Value>) -> 
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     match only {
-        Some(owner) => marketplace::manifest(owner.as_str(), owner.as_str(), plugins),
-        None => marketplace::manifest(name.trim_matches('-'), host, plugins),
+        Some(owner) => plugin_marketplace::manifest(owner.as_str(), owner.as_str(), plugins),
+        None => plugin_marketplace::manifest(name.trim_matches('-'), host, plugins),
     }
 }
 
@@ -64,7 +64,7 @@ async fn plugin_archive(
     let entry = of_release(&hub, caller, at, |hub, entry| hub.check_open(entry).map(|()| entry.clone())).await?;
     let bundle = contents::files(&hub, &entry).await?;
     run(&hub, move |hub| {
-        let plugin = marketplace::plugin_files(&entry.name.name, &bundle).map_err(|error| unusable(&error))?;
+        let plugin = plugin_marketplace::plugin_files(&entry.name.name, &bundle).map_err(|error| unusable(&error))?;
         count(hub, &entry, account, client);
         let zip = HeaderValue::from_static("application/zip");
         Ok(([(header::CONTENT_TYPE, zip)], archive::pack(&plugin).into_bytes()).into_response())
@@ -72,7 +72,7 @@ async fn plugin_archive(
     .await
 }
 
-fn unusable(error: &marketplace::PluginError) -> ApiError {
+fn unusable(error: &plugin_marketplace::PluginError) -> ApiError {
     let message = format!("the skill cannot be a plugin: {error}");
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_path", message).hint("install it with `skillhub install`")
 }

@@ -300,7 +300,7 @@ impl IndexReleases {
         subject: &str,
         reason: &str,
     ) -> Result<(), DatabaseError> {
-        Ok(audit::note(&self.database.writer(), account, &to_the_second(at), action, subject, reason)?)
+        Ok(audit::note(&self.database.writer(), Some(account), &to_the_second(at), action, subject, reason)?)
     }
 
     /// Appends a release. The account that opens a namespace with it becomes its maintainer, even if the process is

@@ -99,7 +99,7 @@ impl People for SqliteAccounts {
             "insert into tokens (id, hash, account, scope, label, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![token.id, hash.as_slice(), token.account, token.scope.as_str(), token.label, token.created_at, token.expires_at],
         )?;
-        note(&write, by, &token.created_at, action, &subject, "")?;
+        note(&write, Some(by), &token.created_at, action, &subject, "")?;
         write.commit()?;
         Ok((token, secret))
     }
@@ -122,13 +122,9 @@ impl People for SqliteAccounts {
     }
 
     fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select id, account, scope, label, created_at, expires_at, revoked_at from tokens
-             where ?1 is null or account = ?1 order by created_at desc, id",
-        )?;
-        let rows = select.query_map([account.map(Owner::as_str)], token_of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "select id, account, scope, label, created_at, expires_at, revoked_at from tokens
+                   where ?1 is null or account = ?1 order by created_at desc, id";
+        Ok(self.database.list(sql, [account.map(Owner::as_str)], token_of)?)
     }
 
     fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError> {
@@ -140,16 +136,12 @@ impl People for SqliteAccounts {
     }
 
     fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError> {
-        let reader = self.database.reader();
-        let mut select =
-            reader.prepare_cached("select account, role from members where namespace = ?1 order by account")?;
-        let rows = select.query_map([namespace.as_str()], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
-        let mut members = Vec::new();
-        for row in rows {
-            let (account, role) = row?;
-            members.extend(Role::parse(&role).map(|role| Member { account, role }));
-        }
-        Ok(members)
+        let sql = "select account, role from members where namespace = ?1 order by account";
+        let members = self.database.list(sql, [namespace.as_str()], |row| {
+            let (account, role): (_, String) = (row.get(0)?, row.get(1)?);
+            Ok(Role::parse(&role).map(|role| Member { account, role }))
+        })?;
+        Ok(members.into_iter().flatten().collect())
     }
 
     fn set_member(&self, namespace: &Owner, account: &Owner, role: Role) -> Result<(), AccountError> {

@@ -59,29 +59,20 @@ impl Activity for SqliteActivity {
     }
 
     fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select day, sum(count) from downloads where skill = ?1 and day >= ?2 group by day order by day",
-        )?;
-        let rows = select.query_map([skill, since], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "select day, sum(count) from downloads where skill = ?1 and day >= ?2 group by day order by day";
+        Ok(self.database.list(sql, [skill, since], counted)?)
     }
 
     fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, StoreError> {
-        let reader = self.database.reader();
-        let mut select =
-            reader.prepare_cached("select version, sum(count) from downloads where skill = ?1 group by version")?;
-        let rows = select.query_map([skill], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "select version, sum(count) from downloads where skill = ?1 group by version";
+        Ok(self.database.list(sql, [skill], counted)?.into_iter().collect())
     }
 
     fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, StoreError> {
         self.write_downloads()?;
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select skill, version, account, day, count from downloads where digest = ?1 order by day desc, account",
-        )?;
-        let rows = select.query_map([digest.to_string()], |row| {
+        let sql =
+            "select skill, version, account, day, count from downloads where digest = ?1 order by day desc, account";
+        Ok(self.database.list(sql, [digest.to_string()], |row| {
             let account: String = row.get(2)?;
             Ok(Downloader {
                 skill: row.get(0)?,
@@ -90,8 +81,7 @@ impl Activity for SqliteActivity {
                 day: row.get(3)?,
                 count: row.get::<_, i64>(4)?.unsigned_abs(),
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 
     fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, StoreError> {
@@ -127,11 +117,8 @@ impl Activity for SqliteActivity {
     }
 
     fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, StoreError> {
-        let reader = self.database.reader();
         let which = if are_open { "decision is null order by id" } else { "decision is not null order by id desc" };
-        let mut select = reader.prepare_cached(&format!("{REPORTS} where {which} limit 200"))?;
-        let rows = select.query_map([], report_of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        Ok(self.database.list(&format!("{REPORTS} where {which} limit 200"), [], report_of)?)
     }
 
     fn decide(
@@ -152,14 +139,14 @@ impl Activity for SqliteActivity {
         }
         let report = write.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?;
         let subject = format!("{} {}", report.skill, report.version);
-        note(&write, account, &at, &format!("report {decision}"), &subject, reason)?;
+        note(&write, Some(account), &at, &format!("report {decision}"), &subject, reason)?;
         write.commit()?;
         Ok(Some(report))
     }
 
     fn note(
         &self,
-        account: &Owner,
+        account: Option<&Owner>,
         now: Timestamp,
         action: &str,
         subject: &str,
@@ -168,18 +155,9 @@ impl Activity for SqliteActivity {
         Ok(note(&self.database.writer(), account, &to_the_second(now), action, subject, reason)?)
     }
 
-    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError> {
-        let sql = "insert into audit (at, account, action, subject, reason) values (?1, '', ?2, ?3, ?4)";
-        self.database.writer().execute(sql, [&to_the_second(now), action, subject, reason])?;
-        Ok(())
-    }
-
     fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, StoreError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select id, at, account, action, subject, reason from audit where id < ?1 order by id desc limit 200",
-        )?;
-        let rows = select.query_map([before.unwrap_or(i64::MAX)], |row| {
+        let sql = "select id, at, account, action, subject, reason from audit where id < ?1 order by id desc limit 200";
+        Ok(self.database.list(sql, [before.unwrap_or(i64::MAX)], |row| {
             Ok(AuditLine {
                 id: row.get(0)?,
                 at: row.get(1)?,
@@ -188,8 +166,7 @@ impl Activity for SqliteActivity {
                 subject: row.get(4)?,
                 reason: row.get(5)?,
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 }
 
@@ -207,6 +184,11 @@ const REPORTS: &str =
 fn stars(database: &rusqlite::Connection, skill: &str) -> rusqlite::Result<u64> {
     let sql = "select count(*) from stars where skill = ?1";
     Ok(database.query_row(sql, [skill], |row| row.get::<_, i64>(0))?.unsigned_abs())
+}
+
+/// Reads a text and the number of downloads for it.
+fn counted(row: &Row<'_>) -> rusqlite::Result<(String, u64)> {
+    Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
 }
 
 fn report_of(row: &Row<'_>) -> rusqlite::Result<ReportOfRelease> {

@@ -213,11 +213,8 @@ impl Catalogue for SqliteCatalogue {
     }
 
     fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, StoreError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select line from links join skills on skills.name = links.skill where other = ?1 order by skill limit 1000",
-        )?;
-        let lines = select.query_map([name.to_string()], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let sql = "select line from links join skills on skills.name = links.skill where other = ?1 order by skill limit 1000";
+        let lines = self.database.list(sql, [name.to_string()], |row| row.get::<_, String>(0))?;
         Ok(lines.iter().filter_map(|line| Entry::parse(line).ok()).collect())
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -148,6 +148,22 @@ impl Database {
                 None => self.writer(),
             },
         }
+    }
+
+    /// Reads all rows of a query, each converted by `of`.
+    ///
+    /// # Errors
+    /// The error of SQLite, or of `of`.
+    pub fn list<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        of: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        let reader = self.reader();
+        let mut select = reader.prepare_cached(sql)?;
+        let rows = select.query_map(values, of)?;
+        rows.collect()
     }
 }
 

@@ -69,10 +69,8 @@ impl SqliteAccounts {
     /// # Errors
     /// [`AccountError::Store`]
     pub fn openings(&self) -> Result<Vec<Owner>, AccountError> {
-        let reader = self.database().reader();
-        let mut select = reader.prepare_cached("select namespace from openings order by namespace")?;
-        let rows = select.query_map([], |row| row.get::<_, String>(0))?;
-        let names: Vec<String> = rows.collect::<Result<_, _>>()?;
+        let sql = "select namespace from openings order by namespace";
+        let names = self.database().list(sql, [], |row| row.get::<_, String>(0))?;
         Ok(names.iter().filter_map(|name| Owner::parse(name).ok()).collect())
     }
 }

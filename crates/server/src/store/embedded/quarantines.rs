@@ -88,7 +88,7 @@ impl SqliteQuarantines {
         let write = writer.transaction()?;
         write.execute("delete from quarantine where skill = ?1 and version = ?2", [skill, version])?;
         write.execute("delete from copies where digest not in (select digest from quarantine)", [])?;
-        note(&write, account, &to_the_second(now), "restore", &format!("{skill} {version}"), reason)?;
+        note(&write, Some(account), &to_the_second(now), "restore", &format!("{skill} {version}"), reason)?;
         write.commit()?;
         self.note_change();
         Ok(())
@@ -127,10 +127,7 @@ impl SqliteQuarantines {
     /// # Errors
     /// [`DatabaseError`]
     pub fn all(&self) -> Result<Vec<Quarantined>, DatabaseError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(&format!("{QUARANTINE} order by at desc, skill"))?;
-        let rows = select.query_map([], quarantined_of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        Ok(self.database.list(&format!("{QUARANTINE} order by at desc, skill"), [], quarantined_of)?)
     }
 
     /// Returns the reason why a release with this content is not served; `None` when it is.
@@ -191,15 +188,11 @@ impl SqliteQuarantines {
     /// # Errors
     /// [`DatabaseError`]
     pub fn held_copies(&self, digest: Option<&Digest>) -> Result<Vec<HeldCopy>, DatabaseError> {
-        let reader = self.database.reader();
-        let mut select = reader.prepare_cached(
-            "select skill, version, copy_of, at from copies
-             where decided_by is null and (?1 is null or digest = ?1) order by at desc, skill",
-        )?;
-        let rows = select.query_map([digest.map(ToString::to_string)], |row| {
+        let sql = "select skill, version, copy_of, at from copies
+                   where decided_by is null and (?1 is null or digest = ?1) order by at desc, skill";
+        Ok(self.database.list(sql, [digest.map(ToString::to_string)], |row| {
             Ok(HeldCopy { skill: row.get(0)?, version: row.get(1)?, copy_of: row.get(2)?, at: row.get(3)? })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 
     /// Removes a copy from the queue.
@@ -228,7 +221,7 @@ impl SqliteQuarantines {
         let (at, subject) = (to_the_second(now), format!("{skill} {version}"));
         let sql = "update copies set decided_by = ?3, decided_at = ?4 where skill = ?1 and version = ?2";
         write.execute(sql, [skill, version, account.as_str(), &at])?;
-        note(&write, account, &at, "release", &subject, reason)?;
+        note(&write, Some(account), &at, "release", &subject, reason)?;
         write.commit()?;
         self.note_change();
         Ok(())
