@@ -2,9 +2,10 @@
 """Times `skillhub serve` over PostgreSQL against the targets, with 300,000 skills and a million releases.
 
     cargo build --release -p skillhub -p skillhub-cluster --features skillhub/cluster --bin skillhub --example publish --example rows
-    SKILLHUB=target/release/skillhub python3 bench/cluster.py [--skills N] [PART ...]      few many move; all without
+    SKILLHUB=target/release/skillhub python3 bench/cluster.py [--skills N] [PART ...]      few lag many move; all without
 
 few   publishes 10,000 releases into an empty database, then measures publishing.
+lag   measures how soon releases are in a git repository: a backlog first, then 50 releases a second over HTTP.
 many  loads the large index, then measures publishing, a start, requests and memory.
 move  moves a folder of 12,000 skills and 40,000 releases into a database, and from there into another folder.
 
@@ -12,7 +13,7 @@ PostgreSQL comes from the system, syncs each commit, and shares the cores with t
 folder. `psql` loads the rows, and `wrk` is needed for the index files. On two quiet cores, all parts take less than 15 minutes.
 
 What is real: every publish that is measured (8 clients at the stores, without HTTP and scanning, then over HTTP), every search and
-other request, and both moves with their proof that the sides are equal. What is loaded: the index of `many`, by COPY, from lines of
+other request, the pushes that git receives, and both moves with their proof that the sides are equal. What is loaded: the index of `many`, by COPY, from lines of
 releases that the example `rows` turns into the rows of all tables that publishing writes (accounts, members, owners, skills with
 their search words, releases, archives, numbered events, audit). Loaded releases have no archives in the folder, which none of the
 measurements reads, and nobody has downloaded or starred them. Their texts are those of `bench/server.py`, with ten releases for three
@@ -29,6 +30,7 @@ import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -37,7 +39,7 @@ import server
 
 POSTGRES = built.ROOT / "crates/cluster/src/tests/postgres.sh"
 EXAMPLES = built.ROOT / "target/release/examples"
-PUBLISHED, FEW, MEASURED, MOVED = 800, 10_000, 4_000, 12_000
+PUBLISHED, FEW, MEASURED, MOVED, RATE = 800, 10_000, 4_000, 12_000, 50
 ARCHIVE = b"the bytes of no archive"
 
 
@@ -79,12 +81,12 @@ def loaded(address: str) -> None:
     print(f"loaded {server.SKILLS} skills with {count} releases in {time.perf_counter() - began:.0f} s", flush=True)
 
 
-def prepared(skillhub: str, place: pathlib.Path, address: str) -> pathlib.Path:
-    """Applies the schema, and returns a configuration file with a folder for archives beside it."""
+def prepared(skillhub: str, place: pathlib.Path, address: str, *more: str) -> pathlib.Path:
+    """Applies the schema, and returns a configuration file with a folder for archives beside it, and more settings."""
     (place / "archives").mkdir()
     settings = [
         f"data = {json.dumps(str(place / 'data'))}", "[storage]", 'kind = "cluster"',
-        f"database = {json.dumps(address)}", f"objects = {json.dumps(str(place / 'archives'))}",
+        f"database = {json.dumps(address)}", f"objects = {json.dumps(str(place / 'archives'))}", *more,
     ]
     file = place / "serve.toml"
     file.write_text("\n".join(settings) + "\n")
@@ -112,6 +114,66 @@ def few(skillhub: str) -> None:
         publish_at_stores(place, address, 1, MEASURED // 4)
         RATES["few"] = publish_at_stores(place, address, 8, MEASURED)
         figure(f"publishing, 8 clients, {FEW} releases before", RATES["few"], "a second", ">=", 500)
+
+
+class Remote:
+    """A git repository to which the leader pushes the index."""
+
+    def __init__(self, place: pathlib.Path) -> None:
+        self.place, self.head = place, "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the empty tree
+        subprocess.run(["git", "init", "--quiet", "--bare", place], check=True)
+
+    def git(self, *args: str) -> str:
+        return subprocess.run(["git", "--git-dir", self.place, *args], capture_output=True, text=True).stdout
+
+    def news(self) -> list[str]:
+        """Names of the releases that came since the last call."""
+        head = self.git("rev-parse", "--verify", "--quiet", "refs/heads/main").strip() or self.head
+        changes = self.git("diff", "--unified=0", self.head, head) if head != self.head else ""
+        self.head = head
+        return re.findall(r'^\+\{"v":\d+,"name":"([^"]+)"', changes, re.M)
+
+
+def lag(skillhub: str) -> None:
+    with postgres() as address:
+        place = server.fresh("cluster-lag")
+        remote = Remote(place / "index.git")
+        config = prepared(skillhub, place, address, f"index_remote = {json.dumps(str(remote.place))}",
+                          'archives_url = "http://127.0.0.1:9/{hex}.skill"')
+        publish_at_stores(place, address, 8, MEASURED)
+        replica = server.Server(skillhub, config)
+        began, count = time.perf_counter(), 0
+        while count < MEASURED:
+            count += len(remote.news())
+            time.sleep(0.1)
+        figure(f"git catches up with {count} releases", count / (time.perf_counter() - began), "a second", ">=", 80)
+        lags = sorted(paced(replica, remote))
+        for part, target in ((50, 30), (99, 30)):
+            figure(f"git lag at {RATE} a second, p{part}", lags[len(lags) * part // 100], "s", "<=", target)
+        replica.end()
+
+
+def paced(replica: server.Server, remote: Remote) -> list[float]:
+    """Publishes at a steady rate for a minute, and returns the seconds after which each release is in the repository."""
+    names = [f"paced/skill-{at}" for at in range(RATE * 60)]
+    packed = [server.archive(server.skill(name.split("/")[1], "Is published steadily. Use in benchmarks.")) for name in names]
+    accepted: dict[str, float] = {}
+    seen: dict[str, float] = {}
+
+    def publishes() -> None:
+        client, began = http.client.HTTPConnection("127.0.0.1", replica.port), time.perf_counter()
+        for at, name in enumerate(names):
+            time.sleep(max(0.0, began + at / RATE - time.perf_counter()))
+            replica.put(client, name, "1.0.0", packed[at])
+            accepted[name] = time.perf_counter()
+        print(f"  published {len(names)} in {time.perf_counter() - began:.0f} s", flush=True)
+
+    publisher = threading.Thread(target=publishes)
+    publisher.start()
+    while publisher.is_alive() or len(seen) < len(accepted):
+        seen.update((name, time.perf_counter()) for name in remote.news())
+        time.sleep(0.1)
+    return [max(0.0, seen[name] - when) for name, when in accepted.items()]
 
 
 def many(skillhub: str) -> None:
@@ -182,13 +244,13 @@ def postgres() -> Iterator[str]:
         process.wait()
 
 
-PARTS = {"few": few, "many": many, "move": move}
+PARTS = {"few": few, "lag": lag, "many": many, "move": move}
 RATES: dict[str, float] = {}
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("parts", nargs="*", metavar="PART", help="few, many or move")
+    options.add_argument("parts", nargs="*", metavar="PART", help="few, lag, many or move")
     options.add_argument("--skills", type=int, default=300_000)
     given = options.parse_args()
     if unknown := set(given.parts) - set(PARTS):
