@@ -108,7 +108,7 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
 /// The other lines of a cause: the first ones with their words, the rest as numbers.
 fn further_lines(cause: &Cause<'_>) -> Vec<String> {
     let further = cause.further_lines();
-    let words = |line: usize| cause.again.iter().find(|one| one.line == line).map(|one| one.brief_excerpt());
+    let words = |line: usize| cause.again.iter().find(|one| one.line == line).map(brief_marked);
     // One more line takes the same room with its words.
     let is_quoted_whole = further.len() <= QUOTED_LINES + 1;
     let (quoted, rest) = further.split_at(if is_quoted_whole { further.len() } else { QUOTED_LINES });
@@ -121,6 +121,13 @@ fn further_lines(cause: &Cause<'_>) -> Vec<String> {
         lines.push(format!("  also in lines {}{more}", all.join(", ")));
     }
     lines
+}
+
+/// The words of a further finding, with its match between `«` and `»` unless that is all of them.
+fn brief_marked(finding: &&Finding) -> String {
+    let (words, [_, matched, _]) = (finding.brief_excerpt(), finding.excerpt_parts());
+    let is_part = !matched.is_empty() && words != matched;
+    if is_part { words.replacen(matched, &format!("«{matched}»"), 1) } else { words }
 }
 
 /// Formats another place of a finding, such as the statement that reads the data.
@@ -235,6 +242,14 @@ mod tests {
         assert!(lines[2].starts_with("  also in line 9: ") && lines[2].contains("text"), "{lines:?}");
         assert_eq!(lines[3], "  to do in each of these lines: do not");
         assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
+    }
+
+    #[test]
+    fn matches_in_further_lines_are_marked() {
+        let again =
+            Finding { line: 9, excerpt: "a text".into(), matched: Some((2, 6)), ..finding("b", Severity::High) };
+        let lines = findings_lines(&[finding("b", Severity::High), again]);
+        assert!(lines[2].contains("a «text»"), "{lines:?}");
     }
 
     #[test]

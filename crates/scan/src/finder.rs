@@ -152,7 +152,7 @@ impl Finder {
         let (line, start) = place_of(hit, copy);
         let matched = copy.text.get(start..hit.range.end).unwrap_or("").trim_end();
         let is_written = source.line(line).contains(matched);
-        let how = if is_written { "" } else { " (after resolving variables and joined strings)" };
+        let how = if is_written { "" } else { " (quoted with its variables and joined strings filled in)" };
         if !self.places.contains(&(hit.rule.id, line)) {
             self.add_at(hit, copy, line, start, how);
         }
