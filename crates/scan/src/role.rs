@@ -123,7 +123,9 @@ const OF_COMMANDS: &[&str] = &["destructive", "remote-code", "resources", "rever
 /// that the message does not claim an act.
 pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
     let is_code = source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
-    if !is_code || rule.scope == Scope::Prose || message.starts_with("contains ") {
+    // The message of a user's rule may not begin with a verb.
+    let is_verb = crate::rule(rule.id).is_some() && !message.starts_with("contains ");
+    if !is_code || !is_verb || rule.scope == Scope::Prose {
         return "";
     }
     let (before, _) = around(source, line, offset);
