@@ -89,11 +89,13 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     lines.extend(finding.related.iter().map(|related| related_line(finding, related)));
     lines.extend(finding.risk.as_ref().map(|risk| format!("  risk: {}", visible(risk))));
     lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
+    let further = further_lines(cause);
+    let scope = if further.is_empty() { "" } else { " in each of these lines" };
+    lines.extend(further);
     lines.push(match &finding.waiver {
         Some(waiver) => format!("  {}", waiver_words(waiver)),
-        None => format!("  to do: {}", finding.remedy),
+        None => format!("  to do{scope}: {}", finding.remedy),
     });
-    lines.extend(further_lines(cause));
     for other in &cause.others {
         let Finding { severity, line, message, rule, .. } = other;
         let to_do = cause.remedy_of(other).map(|remedy| format!("; to do: {remedy}")).unwrap_or_default();
@@ -106,18 +108,26 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
 /// The other lines of a cause: the first ones with their words, the rest as numbers.
 fn further_lines(cause: &Cause<'_>) -> Vec<String> {
     let further = cause.further_lines();
-    let words = |line: usize| cause.again.iter().find(|one| one.line == line).map(|one| one.brief_excerpt());
-    let (quoted, rest) = further.split_at(further.len().min(QUOTED_LINES));
+    let words = |line: usize| cause.again.iter().find(|one| one.line == line).map(brief_marked);
+    // One more line takes the same room with its words.
+    let is_quoted_whole = further.len() <= QUOTED_LINES + 1;
+    let (quoted, rest) = further.split_at(if is_quoted_whole { further.len() } else { QUOTED_LINES });
     let quote =
         |line: &usize| format!("  also in line {line}: {FAINT}{}{FAINT:#}", visible(&words(*line).unwrap_or_default()));
     let mut lines: Vec<String> = quoted.iter().map(quote).collect();
     if !rest.is_empty() {
         let all: Vec<String> = rest.iter().take(LINES).map(ToString::to_string).collect();
         let more = if rest.len() > LINES { ", …" } else { "" };
-        let word = if rest.len() == 1 { "line" } else { "lines" };
-        lines.push(format!("  also in {word} {}{more}", all.join(", ")));
+        lines.push(format!("  also in lines {}{more}", all.join(", ")));
     }
     lines
+}
+
+/// The words of a further finding, with its match between `«` and `»` unless that is all of them.
+fn brief_marked(finding: &&Finding) -> String {
+    let (words, [_, matched, _]) = (finding.brief_excerpt(), finding.excerpt_parts());
+    let is_part = !matched.is_empty() && words != matched;
+    if is_part { words.replacen(matched, &format!("«{matched}»"), 1) } else { words }
 }
 
 /// Formats another place of a finding, such as the statement that reads the data.
@@ -229,8 +239,17 @@ mod tests {
         let other = finding("c", Severity::Medium);
         let lines = findings_lines(&[finding("b", Severity::High), again, elsewhere, other]);
         assert_eq!(lines.len(), 3 + 2 + 3, "{lines:?}");
-        assert!(lines[3].starts_with("  also in line 9: ") && lines[3].contains("text"), "{lines:?}");
+        assert!(lines[2].starts_with("  also in line 9: ") && lines[2].contains("text"), "{lines:?}");
+        assert_eq!(lines[3], "  to do in each of these lines: do not");
         assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
+    }
+
+    #[test]
+    fn matches_in_further_lines_are_marked() {
+        let again =
+            Finding { line: 9, excerpt: "a text".into(), matched: Some((2, 6)), ..finding("b", Severity::High) };
+        let lines = findings_lines(&[finding("b", Severity::High), again]);
+        assert!(lines[2].contains("a «text»"), "{lines:?}");
     }
 
     #[test]

@@ -97,16 +97,38 @@ pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
 fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
     let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
     let why = why.or((evidence > most).then_some(NAMED));
-    let message = format!("{}: {}", rule.message, named.host);
+    let (message, harm) = texts_for(rule, source, named);
     let excerpt = excerpt_at(source, named.offset..named.offset + named.host.len());
     if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, &excerpt.text, message) {
-        (signal.why, signal.excerpt) = (why, excerpt);
+        (signal.why, signal.excerpt, signal.harm) = (why, excerpt, harm);
     }
+}
+
+/// Parts of commands that send data, and before an address of those that install what a host offers.
+const SENDS: &[&str] = &[" -d ", " -d@", " -F ", " -T ", "--data", "--form", "--upload", "POST", "post(", "put("];
+const INSTALLS: &[&str] = &["install", "--index-url", "--registry", "mcp add", "mcp-remote"];
+
+/// Returns the message and the loss for a host. Of a command in a text, they are those of what the command does.
+fn texts_for(rule: &'static Rule, source: &Source<'_>, named: &Named) -> (String, &'static str) {
+    let host = &named.host;
+    if rule.id != rules::HOST_ONLY_IN_COMMAND.id {
+        return (format!("{}: {host}", rule.message), rule.harm);
+    }
+    let before = before_of(source, named.offset, named.line);
+    let line = [before, after_of(source, named.offset)].concat();
+    let (act, harm) = match () {
+        _ if SENDS.iter().any(|word| line.contains(word)) => ("sends to", rule.harm),
+        _ if INSTALLS.iter().any(|word| before.contains(word)) => {
+            ("installs from", "the owner of that host decides which program runs with the user's rights")
+        }
+        _ => ("gives an interpreter text from", "the owner of that host decides what runs with the user's rights"),
+    };
+    (format!("{act} {host}, an address that no sentence of the text gives"), harm)
 }
 
 /// Reason for the lower weight of a host whose owner is named in a text of the skill.
 const NAMED: Why = Why {
-    reason: "the skill's text names the host's owner",
+    reason: "the skill's text names the host's owner, but not this address",
     harmless_if: "the text says what the skill exchanges with this host",
 };
 

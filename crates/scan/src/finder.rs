@@ -146,11 +146,15 @@ impl Finder {
         self.add_at(hit, source, line, start, "");
     }
 
-    /// Adds a match found only in the copy with indirections resolved.
-    pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
+    /// Adds a match found only in the copy with indirections resolved. The message says so unless the file has the same
+    /// words on this line.
+    pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>, source: &Source<'_>) {
         let (line, start) = place_of(hit, copy);
+        let matched = copy.text.get(start..hit.range.end).unwrap_or("").trim_end();
+        let is_written = source.line(line).contains(matched);
+        let how = if is_written { "" } else { " (quoted with its variables and joined strings filled in)" };
         if !self.places.contains(&(hit.rule.id, line)) {
-            self.add_at(hit, copy, line, start, " (after resolving variables and joined strings)");
+            self.add_at(hit, copy, line, start, how);
         }
     }
 
@@ -165,7 +169,9 @@ impl Finder {
             (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
         let Explained { message, remedy, harm } = explained(hit.rule, matched);
-        let message = format!("{message}{how}");
+        let is_of_one_line = !matched.contains('\n');
+        let place = if is_of_one_line { role::place(hit.rule, source, line, start, &message) } else { "" };
+        let message = format!("{place}{message}{how}");
         let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
             *signal = Signal { why, harm, remedy, related, way_out, ..signal.clone() };
@@ -307,10 +313,15 @@ fn other_ends(hit: &Hit, source: &Source<'_>, matched: Range<usize>) -> Vec<Rela
 /// Maximum length of a word that a label names, in characters.
 const NAMED_WORD: usize = 24;
 
+/// Minimum length of such a word. After a shorter one, what follows up to the next space is named too.
+const WHOLE_WORD: usize = 3;
+
 /// Returns the label of what a rule requires besides its match, with the word that begins there.
 fn together_with(source: &Source<'_>, at: usize) -> String {
     let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/');
-    let word: String = source.text.get(at..).unwrap_or("").chars().take_while(is_part).take(NAMED_WORD).collect();
+    let rest = || source.text.get(at..).unwrap_or("").chars().take(NAMED_WORD);
+    let word: String = rest().take_while(is_part).collect();
+    let word: String = if word.len() < WHOLE_WORD { rest().take_while(|c| !c.is_whitespace()).collect() } else { word };
     if word.is_empty() { "together with".to_owned() } else { format!("together with “{word}” in") }
 }
 

@@ -7,7 +7,7 @@ mod judge;
 
 use std::ops::Range;
 
-use flow::{Analysis, Ends, Flow, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
+use flow::{Analysis, End, Ends, Flow, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
 use skill::Bundle;
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 
 pub(crate) use judge::is_strange;
 
-use judge::{Judgement, Purpose, judge, shown};
+use judge::{COMPUTED, Judgement, Purpose, judge, shown};
 
 /// Host classification used by the data-flow analysis.
 const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
@@ -147,11 +147,31 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
     if finder.knows(rule, evidence, source.path, line) {
         return;
     }
-    let (message, excerpt) = (judgement.message.clone(), excerpt_of(source, flow));
+    let (mut message, excerpt) = (judgement.message.clone(), excerpt_of(source, flow));
+    if let Some(name) = address_in(source.statement(line), flow) {
+        message = message.replace(COMPUTED, &format!("the address in `{name}`, which the code computes"));
+    }
+    let steers_agents = flow.end == End::Steered && message.contains("agent");
     if let Some(signal) = finder.add_told(rule, evidence, source, line, &excerpt.text, message) {
         (signal.excerpt, signal.why) = (excerpt, why);
+        signal.harm = if steers_agents { STEERED } else { signal.harm };
         signal.related.extend(from);
     }
+}
+
+/// Loss from text that a skill writes into a file of an agent.
+const STEERED: &str = "every later session of the agent follows what this skill wrote there";
+
+/// Calls whose first argument is an address.
+const ADDRESSED: &[&str] = &["fetch", "get", "patch", "post", "put", "urlopen"];
+
+/// Returns the variable that holds the address of data that is sent, if the call has one as its first argument.
+fn address_in<'s>(statement: &'s str, flow: &Flow) -> Option<&'s str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let (_, arguments) = statement.split_once(&format!("{}(", flow.call))?;
+    let name = arguments.split([',', ')']).next()?.trim();
+    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_part);
+    (flow.end == End::Sent && is_name && ADDRESSED.contains(&flow.call.as_str())).then_some(name)
 }
 
 /// Returns the statement of a flow, in which the call that sends, runs, writes or deletes is marked.

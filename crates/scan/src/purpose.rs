@@ -148,8 +148,8 @@ static PROMISES: [Promise; 7] = [
         rule: &rules::PERMISSIONS_EXCEEDED,
         given: Given::AsksForNone(
             &[
-                "net",
                 "network",
+                "net",
                 "internet",
                 "http",
                 "web",
@@ -291,6 +291,11 @@ impl Promise {
                 let signal = finder.add(self.rule, self.rule.evidence, source, line, source.statement(line));
                 signal.into_iter().for_each(|signal| {
                     signal.message = self.message().to_owned();
+                    if let Given::AsksForNone([kind, ..], _) = self.given {
+                        let place = given.map(|given| format!(":{}", given.line)).unwrap_or_default();
+                        let change = format!("add `{kind}` to `permissions` in SKILL.md{place}, or delete the call");
+                        signal.remedy = change.into();
+                    }
                     signal.related.extend(given.cloned());
                 });
             }

@@ -87,7 +87,7 @@ const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "
 
 /// Way out for a text in code.
 const IS_NOT_RUN: &str =
-    "if nothing runs this text (a comment, a pattern, test data), replace what is quoted above by the word <example>";
+    "if nothing runs this text (a comment, a pattern, test data), replace the marked words by the word <example>";
 
 /// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. Its line counts from 0.
 pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
@@ -101,7 +101,7 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
         Role::Fact => None,
         _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset).then_some(IS_NOT_RUN),
         Role::Command | Role::Test if source.is_fenced(line) => {
-            Some("if it is only shown, name it in a sentence that forbids it (“Never run …”), not in a block")
+            Some("if it is only shown, name it in a sentence that forbids it (“Never use …”), not in a block")
         }
         Role::Command | Role::Test => Some("if the text only warns of it, put “Never use” before it in its sentence"),
         Role::Speech => Some("if the text only quotes it, put it in quotation marks"),
@@ -113,8 +113,50 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
 fn is_text_of_code(source: &Source<'_>, line: usize, offset: usize) -> bool {
     let (before, _) = around(source, line, offset);
     let is_comment = ["#", "//", "*", ";", "--"].iter().any(|mark| before.trim_start().starts_with(mark));
-    let is_open = |mark| before.matches(mark).count() % 2 == 1;
-    !source.kind().runs || is_comment || is_open('"') || is_open('\'')
+    !source.kind().runs || is_comment || is_in_comment(before) || is_in_plain_string(before)
+}
+
+/// Categories whose rules are about commands, whatever their scope.
+const OF_COMMANDS: &[&str] = &["destructive", "remote-code", "resources", "reverse-shell"];
+
+/// Returns the beginning of a message about a match in a comment, or in a string that no call on its line is given, so
+/// that the message does not claim an act.
+pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
+    let is_code = source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
+    // The message of a user's rule may not begin with a verb.
+    let is_verb = crate::rule(rule.id).is_some() && !message.starts_with("contains ");
+    if !is_code || !is_verb || rule.scope == Scope::Prose {
+        return "";
+    }
+    let (before, _) = around(source, line, offset);
+    let is_of_commands = matches!(rule.scope, Scope::Script | Scope::Code) || OF_COMMANDS.contains(&rule.category);
+    let is_run = is_of_commands && !message.starts_with("names ") && !message.contains("the agent ");
+    match (is_in_comment(before), is_run) {
+        (true, true) => "contains a comment that, if run, ",
+        (true, false) => "contains a comment that ",
+        (false, true) if is_in_plain_string(before) => "contains a string that, if run, ",
+        _ => "",
+    }
+}
+
+/// Returns whether the text up to a match begins a comment.
+fn is_in_comment(before: &str) -> bool {
+    let start = before.trim_start();
+    // A line of a schedule begins with `* *`.
+    let is_line = ["# ", "//", "* "].iter().any(|mark| start.starts_with(mark)) && !start.starts_with("* *");
+    let is_closed = |mark| before.matches(mark).count() % 2 == 0;
+    is_line || [" # ", " // "].iter().any(|mark| before.contains(mark)) && is_closed('"') && is_closed('\'')
+}
+
+/// Returns whether the text up to a match opens a string that is a value, an entry or printed.
+fn is_in_plain_string(before: &str) -> bool {
+    let open = ['"', '\''].into_iter().find(|mark| before.matches(*mark).count() % 2 == 1);
+    let Some((head, _)) = open.and_then(|mark| before.rsplit_once(mark)) else { return false };
+    let is_call = |(at, _): (usize, &str)| head.get(..at).is_some_and(|name| name.ends_with(char::is_alphanumeric));
+    let is_printed = ["echo", "printf"].iter().any(|name| head.trim_end().ends_with(name));
+    let value = head.trim_end_matches(|c: char| "rbfu".contains(c)).trim_end();
+    let is_value = value.is_empty() || value.ends_with(['(', '[', '{', ',', '=', ':']);
+    is_printed || is_value && !head.contains("-c") && !head.match_indices('(').any(is_call)
 }
 
 /// Returns whether a file name has the form of a test, such as `test_a.py`, `a_test.go` and `a.spec.ts`.
@@ -287,6 +329,22 @@ fn is_quoted(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_and_plain_strings_are_told_from_calls() {
+        for before in ["# ", "// see ", " * ", "date # "] {
+            assert!(is_in_comment(before), "{before}");
+        }
+        for before in ["* * * * * ", "#!", "echo '# ", "date; "] {
+            assert!(!is_in_comment(before), "{before}");
+        }
+        for before in ["(r'a', 'Delete (", "BAD = ['", "    \"", "echo \"", "x = f\""] {
+            assert!(is_in_plain_string(before), "{before}");
+        }
+        for before in ["os.system('", "bash -c \"", "run([\"bash\", \"-c\", \"", "git commit -m '", "date; "] {
+            assert!(!is_in_plain_string(before), "{before}");
+        }
+    }
 
     fn before(line: &str) -> &str {
         line.split_once("ignore").unwrap().0

@@ -305,7 +305,7 @@ fn search_directly<'a>(
     for changed in direct.changed {
         let lines = copy.lines_around(&changed);
         for hit in finder.hits_within(&copy.text, lines)? {
-            finder.add_direct(&hit, &copy);
+            finder.add_direct(&hit, &copy, source);
         }
         encoded::check(&copy, changed, finder)?;
     }

@@ -11,9 +11,9 @@ use crate::{
 const UNKNOWN: &str = "an unknown host";
 
 /// Beginnings of a remedy that refer to the match, with the same clause before the match in quotation marks, and for a
-/// match that is too long to be quoted.
+/// match that is too long to be quoted, or has one of two quotation marks or brackets.
 const DELETIONS: &[(&str, &str, &str)] = &[
-    ("remove this", "delete", "delete what is quoted above"),
+    ("remove this", "delete", "delete the marked words"),
     ("delete the instruction", "delete the instruction", "delete the instruction"),
 ];
 
@@ -55,7 +55,9 @@ fn described_host(matched: &str) -> Option<String> {
 /// Returns a remedy that quotes the words to be deleted instead of referring to them.
 pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, str> {
     let words = matched.trim();
-    let is_quotable = !words.is_empty() && !words.contains(['\n', '“', '”']) && words.chars().count() <= QUOTED;
+    let is_open = words.matches('"').count() % 2 == 1 || words.matches('(').count() != words.matches(')').count();
+    let is_short = !words.is_empty() && words.chars().count() <= QUOTED;
+    let is_quotable = is_short && !is_open && !words.contains(['\n', '“', '”']);
     let begun = DELETIONS.iter().find_map(|(start, verb, whole)| Some((verb, whole, remedy.strip_prefix(start)?)));
     match begun {
         Some((verb, _, rest)) if is_quotable => format!("{verb} “{}”{rest}", visible(words)).into(),
@@ -91,8 +93,9 @@ mod tests {
     fn words_to_delete_are_quoted() {
         let remedy = "remove this; leave approvals to the user";
         assert_eq!(with_words(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
-        let whole = "delete what is quoted above; leave approvals to the user";
+        let whole = "delete the marked words; leave approvals to the user";
         assert_eq!(with_words(remedy, "a\nb"), whole);
+        assert_eq!(with_words(remedy, "enabled\": true"), whole);
         assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), whole);
         assert_eq!(with_words("name the host", "x"), "name the host");
     }

@@ -114,7 +114,7 @@ pub(super) fn judge<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'
 }
 
 /// Description of an address that is not written out in the code.
-const COMPUTED: &str = "an address that the code computes";
+pub(super) const COMPUTED: &str = "an address that the code computes";
 
 fn run(flow: &Flow) -> Option<Judgement<'_>> {
     let is_foreign = |what: &str| !from_known_host(what) && !is_placeholder(what);
@@ -152,7 +152,7 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
-        return about(&rules::FLOW_SECRET_SENT, format!("sends data from {} to {to}", taint.what), taint);
+        return about(&rules::FLOW_SECRET_SENT, format!("sends data from {} to {to}", shown(&taint.what)), taint);
     }
     if let Some(taint) = of(Kind::Environment) {
         let message = format!("sends all environment variables ({}), keys among them, to {to}", taint.what);
@@ -235,8 +235,12 @@ fn host_of(address: &str) -> String {
     if known.contains('$') { String::new() } else { known.to_ascii_lowercase() }
 }
 
+/// Value of a page whose methods are no part of its name.
+const COOKIES: &str = "document.cookie";
+
 /// Returns an address, a path or the name of a variable for a message.
 pub(super) fn shown(address: &str) -> String {
+    let address = if address.starts_with(COOKIES) { COOKIES } else { address };
     address.replace('\0', "…").chars().take(80).collect()
 }
 

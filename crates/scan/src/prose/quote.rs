@@ -8,7 +8,7 @@ use super::{
     sense::Sense,
     words::Word,
 };
-use crate::{characters::is_wide, source::Source};
+use crate::{characters::is_wide, excerpt::visible, source::Source};
 
 /// Maximum number of phrases that a message quotes.
 const QUOTED: usize = 5;
@@ -29,7 +29,7 @@ const PHRASE_CHARS: usize = 60;
 /// Words by which a passage was found.
 #[derive(Debug)]
 pub(super) struct Quote {
-    /// The words in quotation marks, each with its meaning, for a message.
+    /// The words in quotation marks as they stand in the text, for a message.
     pub words: String,
     /// The words in quotation marks without which there would be no finding; empty if there are too many.
     pub deciding: String,
@@ -52,17 +52,11 @@ impl Quote {
     ) -> Self {
         let deciding = deciding(sense, all, source, decides);
         let terms = sense.terms_of(all);
-        let phrases = with_meanings(&terms, source);
-        let quoted = phrases.iter().take(QUOTED).map(with_meaning);
+        let quoted = phrases_of(&terms, source);
         let is_hidden =
             terms.iter().fold(sense.concepts(), |left, term| left & !(1 << term.concept)) & GUARDS.hidden != 0;
-        let place = match (phrases.len() < 2, sense.is_of_one_sentence()) {
-            (true, _) => "",
-            (_, true) => " in one sentence",
-            (_, false) => " close together",
-        };
         let hidden = if is_hidden { format!(", in {unseen}") } else { String::new() };
-        let words = [&listed(&quoted.collect::<Vec<_>>()), place, &hidden].concat();
+        let words = [listed(&quoted), hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
         let is_act = is_hidden || terms.iter().any(|term| is_act(term, source));
@@ -80,8 +74,7 @@ impl Quote {
         let from = words.iter().find(counts).map_or(at, |word| word.at);
         let last = words.iter().rfind(counts).map_or(at, |word| word.at);
         let is_within = |run: &&(usize, usize)| (from..=last).contains(&run.0);
-        let phrases = with_meanings(terms, source);
-        let mut quoted: Vec<String> = phrases.iter().take(QUOTED).map(with_meaning).collect();
+        let mut quoted = phrases_of(terms, source);
         if quoted.is_empty() {
             let runs = heaviest.iter().filter(is_within).take(RUNS);
             quoted.extend(runs.map(|(from, last)| quoted_phrase(&phrase(source, *from, *last))));
@@ -117,28 +110,19 @@ fn is_led_in(source: &Source<'_>, at: usize) -> bool {
     LEADS.contains(&first.to_ascii_lowercase().as_str())
 }
 
-/// Formats a phrase in quotation marks with its meanings.
-fn with_meaning((phrase, means): &(String, Vec<&'static str>)) -> String {
-    format!("{} ({})", quoted_phrase(phrase), means.join(" and "))
-}
-
-/// Returns the phrases of terms with the meanings of their concepts. A phrase within another one adds only its meaning.
-fn with_meanings(terms: &[&Term], source: &Source<'_>) -> Vec<(String, Vec<&'static str>)> {
+/// Returns the first phrases of terms in quotation marks, without those that are part of another one.
+fn phrases_of(terms: &[&Term], source: &Source<'_>) -> Vec<String> {
     let holds = |whole: &str, part: &str| format!(" {whole} ").contains(&format!(" {part} "));
-    let mut phrases: Vec<(String, Vec<&'static str>)> = Vec::new();
+    let mut phrases: Vec<String> = Vec::new();
     for term in terms {
-        let (phrase, meaning) = (phrase(source, term.at, term.last), lexicon::meaning(term.concept));
-        match phrases.iter_mut().find(|(known, _)| holds(known, &phrase) || holds(&phrase, known)) {
-            Some((known, means)) => {
-                if known.len() < phrase.len() {
-                    *known = phrase;
-                }
-                means.push(meaning);
-            }
-            None => phrases.push((phrase, vec![meaning])),
+        let phrase = phrase(source, term.at, term.last);
+        match phrases.iter_mut().find(|known| holds(known, &phrase) || holds(&phrase, known)) {
+            Some(known) if known.len() < phrase.len() => *known = phrase,
+            Some(_) => {}
+            None => phrases.push(phrase),
         }
     }
-    phrases
+    phrases.iter().take(QUOTED).map(|phrase| quoted_phrase(phrase)).collect()
 }
 
 /// Returns the phrases of one concept without which there would be no finding: of several, the one with the fewest
@@ -175,13 +159,12 @@ fn listed(phrases: &[String]) -> String {
     }
 }
 
-/// Returns the words between two byte offsets, without the markup and control characters between them.
+/// Returns the words between two byte offsets as they stand in the text, in visible characters.
 fn phrase(source: &Source<'_>, at: usize, last: usize) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || "'’-._/:@~".contains(c);
     let text = source.text.get(at..end_of_word(source, last)).unwrap_or("");
-    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches(':').trim_end_matches('.'));
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).take(PHRASE).collect();
-    words.join(" ").chars().take(PHRASE_CHARS).collect()
+    let words: Vec<&str> = text.split_whitespace().take(PHRASE).collect();
+    let whole: String = words.join(" ").chars().take(PHRASE_CHARS).collect();
+    visible(whole.trim_end_matches(['.', ':', ','])).replace(['“', '”'], "\"")
 }
 
 /// Returns the end of the word at a byte offset, or of the address or path that it belongs to.

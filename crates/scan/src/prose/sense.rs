@@ -135,11 +135,6 @@ impl Sense {
         found
     }
 
-    /// Returns whether all concepts have to occur in one sentence.
-    pub fn is_of_one_sentence(&self) -> bool {
-        self.groups.len() == 1
-    }
-
     /// Returns the concepts that the sense requires, negated ones included.
     pub fn concepts(&self) -> Set {
         self.needs.0 | self.needs.1

@@ -15,17 +15,13 @@ pub(super) const LESS: Why = Why {
 pub(super) const NO_ACT: Why =
     Why { reason: "its words state something and order nothing", harmless_if: "the text orders nobody to do this" };
 
-/// Returns the message of a match. That of a weak match calls the act possible, and ends with the words that decide.
+/// Returns the message of a match: the act, and the words by which it was found. That of a weak match calls the act
+/// possible.
 pub(super) fn message_of(said: &Said, evidence: Evidence) -> String {
-    let (message, Quote { words, deciding, .. }) = (said.case().message, &said.quote);
-    match evidence {
-        _ if words.is_empty() => message.to_owned(),
-        Evidence::Note | Evidence::Weak if deciding.is_empty() => format!("possibly {message}: it has {words}"),
-        Evidence::Note | Evidence::Weak => {
-            format!("possibly {message}: it has {words}; what decides: {deciding}")
-        }
-        _ => format!("{message}: it has {words}"),
-    }
+    let (message, Quote { words, .. }) = (said.case().message, &said.quote);
+    let doubt = if evidence <= Evidence::Weak { "possibly " } else { "" };
+    let words = words.trim_start_matches([',', ' ']);
+    if words.is_empty() { message.to_owned() } else { format!("{doubt}{message}: {words}") }
 }
 
 /// Returns the advice for a match: of a weak one, with the words to change, and of one that blocks, with the condition
@@ -41,12 +37,18 @@ pub(super) fn remedy_of(said: &Said, evidence: Evidence) -> Cow<'static, str> {
     }
 }
 
-/// Returns the condition under which a match needs no change. A sentence found by its words alone may not have the agent
-/// do what it resembles.
+/// Returns the condition under which a match needs no change: that the text has the agent do no such act, or that of its
+/// case. A sentence found by its words alone may not have the agent do what it resembles.
 pub(super) fn harmless_if(said: &Said) -> Cow<'static, str> {
     let case = said.case();
     if !said.is_weighed() {
-        return case.harmless_if.into();
+        return match case.message.strip_prefix("has the agent ") {
+            // A condition that denies the act says so itself.
+            Some(act) if !case.harmless_if.starts_with("no") => {
+                format!("the marked text does not tell the agent to {act}, or if {}", case.harmless_if).into()
+            }
+            _ => case.harmless_if.into(),
+        };
     }
     let act = case.message.strip_prefix("is worded like instructions to ").unwrap_or("work against the user");
     format!("the marked text does not have the agent {act}").into()
