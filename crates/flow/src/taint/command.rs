@@ -158,19 +158,24 @@ impl Analysis<'_> {
         if packs_all(program, args) {
             value = value.or(&Value::of(Kind::Project, PACKED));
         }
-        let writes = WRITERS.contains(&program);
-        let is_secret = value.taints.iter().any(|taint| taint.kind == Kind::Secret);
-        for path in args.iter().filter_map(|arg| arg.text.clone()).filter(|path| !path.starts_with('-')) {
-            if writes || is_secret && path.ends_with(".pub") {
-                self.write_file(&path, &value);
-            }
-        }
+        self.write_given(program, args, &value);
         if decodes(program, args) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
         match self.returned(&function) {
             Some(known) => value.or(known),
             None => value,
+        }
+    }
+
+    /// Records the arguments that a program writes to. With a secret, the path of a public key counts for any program.
+    fn write_given(&mut self, program: &str, args: &[Value], value: &Value) {
+        let writes = WRITERS.contains(&program);
+        let is_secret = value.taints.iter().any(|taint| taint.kind == Kind::Secret);
+        for path in args.iter().filter_map(|arg| arg.text.as_deref()).filter(|path| !path.starts_with('-')) {
+            if writes || is_secret && path.ends_with(".pub") {
+                self.write_file(path, value);
+            }
         }
     }
 

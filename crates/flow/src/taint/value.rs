@@ -195,8 +195,9 @@ impl Value {
             let mut paths = value.taints.iter().filter(|taint| taint.kind == Kind::Path);
             paths.find_map(|taint| is_public_key(&taint.what).then(|| taint.clone()))
         };
-        if is_public(self) != is_public(other)
-            && let (Some(path), Some(_)) = (of_public(self), of_public(other))
+        let own: &Self = self;
+        if is_public(own) != is_public(other)
+            && let (Some(path), Some(_)) = (of_public(own), of_public(other))
         {
             let what = path.what.trim_end_matches(".pub").to_owned();
             self.taints.insert(Taint { what, ..path });
