@@ -26,7 +26,9 @@ use crate::{
     context::{self, Context},
     exit::{CliError, Exit},
     hints,
-    print::{FAINT, GOOD, STRONG, findings_lines, verdict_style, visible, write_capabilities},
+    print::{
+        FAINT, GOOD, STRONG, findings_lines, hanging, terminal_columns, verdict_style, visible, write_capabilities,
+    },
 };
 use target::{Known, Target, known, skills_around, targets};
 
@@ -228,7 +230,8 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
     }
     match &skill.result {
         Ok(report) => {
-            for line in findings_lines(&report.findings) {
+            let columns = terminal_columns().map(|columns| columns.saturating_sub(2));
+            for line in findings_lines(&report.findings).iter().flat_map(|line| hanging(line, columns)) {
                 writeln!(out, "  {line}")?;
             }
         }

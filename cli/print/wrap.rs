@@ -21,6 +21,18 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Columns by which the further lines of a wrapped line are indented.
+const HANG: usize = 4;
+
+/// Wraps a line, which may be indented, to the width of the terminal. Without a terminal it stays whole.
+pub fn hanging(line: &str, terminal: Option<usize>) -> Vec<String> {
+    let Some(width) = terminal else { return vec![line.to_owned()] };
+    let text = line.trim_start_matches(' ');
+    let indent = line.len() - text.len();
+    let parts = wrapped(text, width.saturating_sub(indent + HANG)).into_iter().enumerate();
+    parts.map(|(at, part)| format!("{}{part}", " ".repeat(if at == 0 { indent } else { indent + HANG }))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +43,11 @@ mod tests {
         assert_eq!(wrapped("see /a/very/long/path now", 8), ["see", "/a/very/long/path", "now"]);
         assert_eq!(wrapped("日本語 日本", 7), ["日本語", "日本"]);
         assert_eq!(wrapped("", 7), [""]);
+    }
+
+    #[test]
+    fn further_lines_hang_below_the_first() {
+        assert_eq!(hanging("  one two three", Some(13)), ["  one two", "      three"]);
+        assert_eq!(hanging("  one two three", None), ["  one two three"]);
     }
 }

@@ -48,6 +48,14 @@ fn single_file_is_scanned_as_member() {
 }
 
 #[test]
+fn binary_skill_md_is_not_called_missing() {
+    let sandbox = Sandbox::new();
+    write_files(&sandbox.cwd(), &[("bin/SKILL.md", b"---\nname: bin\ndescription: A.\n---\n\0\0".as_slice(), false)]);
+    let note = only(&sandbox.done(&["scan", "bin"]))["note"].as_str().unwrap().to_owned();
+    assert!(note.starts_with("SKILL.md is binary"), "{note}");
+}
+
+#[test]
 fn frontmatter_on_stdin_means_skill_md() {
     let sandbox = Sandbox::new();
     let text = skill_md("piped", "Looks useful. Use in tests.", "Text.");

@@ -183,7 +183,10 @@ impl Target {
     /// Returns a note for the reader about the limits of the scan.
     pub fn note(&self, bundle: &Bundle) -> Option<&'static str> {
         match &self.kind {
-            Kind::Skill(_) if bundle.skill_md().is_none() => Some("no SKILL.md; the files were scanned anyway"),
+            Kind::Skill(_) if bundle.skill_md().is_none() => Some(match bundle.get(&SkillPath::skill_md()) {
+                Some(_) => "SKILL.md is binary; the files were scanned anyway",
+                None => "no SKILL.md; the files were scanned anyway",
+            }),
             Kind::File(_) => Some("a single file; other files of the skill were not scanned"),
             _ => None,
         }

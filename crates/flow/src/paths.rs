@@ -204,6 +204,14 @@ pub fn is_secret(text: &str) -> bool {
     found
 }
 
+/// Returns whether a text is the path of the public half of an SSH key pair, or ends in it.
+pub(super) fn is_public_key(text: &str) -> bool {
+    let Some((before, name)) = text.split_once(".ssh/id_") else { return false };
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    !before.contains(|c: char| c.is_whitespace() || c == ',') && name.strip_suffix(".pub").is_some_and(is_name)
+}
+
 /// Words in names of files with login credentials.
 const LIKELY: &[&str] = &["credential", "token", "auth", "secret", "passw", "wallet", "keystore", "cookie", "session"];
 
@@ -417,6 +425,16 @@ mod tests {
         }
         for path in ["~/.ssh/known_hosts", "a.env", ".env.example", ".netrc.md", "~/.config/ghost", "/cookies"] {
             assert!(!is_secret(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_the_whole_name_of_a_public_key_counts() {
+        assert!(["~/.ssh/id_rsa.pub", "key@/home/a/.ssh/id_ed25519.pub"].into_iter().all(is_public_key));
+        for path in
+            ["~/.ssh/id_rsa", "~/.ssh/id_*.pub/../id_rsa", "~/.ssh/id_rsa ~/.ssh/id_a.pub", "~/.ssh/id_*.pub", "x.pub"]
+        {
+            assert!(!is_public_key(path), "{path}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod command;
 mod fold;
 mod known;
 mod note;
+mod output;
 mod packages;
 mod store;
 mod tellers;
@@ -471,8 +472,9 @@ impl<'p> Analysis<'p> {
             own.clone_from(&known.name);
         }
         if names::reads(last) {
-            value.read();
             let path = receiver.text.as_ref().or_else(|| args.first().and_then(|arg| arg.text.as_ref()));
+            self.leave_public_key(&mut value, path.map_or("", String::as_str));
+            value.read();
             let data = path.and_then(|path| self.data.get(path.rsplit('/').next().unwrap_or(path)));
             value = value.or(data.unwrap_or(&Value::default()));
             if let Some(file) = path.and_then(|path| self.files().get(path)) {

@@ -332,7 +332,8 @@ impl Walk {
         file.take(left + 1).read_to_end(&mut bytes).map_err(io)?;
         if bytes.len() as u64 > left {
             let limit = Limits::default().skill_bytes;
-            return Err(BundleError::TooManyBytes { bytes: limit + 1, limit }.into());
+            let before = limit.saturating_sub(left);
+            return Err(BundleError::TooManyBytes { bytes: before + metadata.len().max(left + 1), limit }.into());
         }
         Ok((bytes, is_executable(&metadata)))
     }
@@ -500,6 +501,16 @@ mod tests {
         assert!(matches!(read(&dir, "s", ToolFiles::Skip, &limits), Err(FolderError::Bundle(_))));
         let limits = Limits { files_per_skill: 1, ..Limits::default() };
         assert!(matches!(read(&dir, "s", ToolFiles::Skip, &limits), Err(FolderError::Bundle(_))));
+    }
+
+    /// The size that is told is the one on disk, though no more than the limit is read.
+    #[test]
+    fn size_of_a_large_file_is_told() {
+        let (_temp, dir) = temp();
+        dir.create_dir("s").unwrap();
+        dir.create("s/SKILL.md").unwrap().set_len(52_000_000).unwrap();
+        let error = read_s(&dir).unwrap_err().to_string();
+        assert!(error.contains("at least 52000000 bytes"), "{error}");
     }
 
     #[test]

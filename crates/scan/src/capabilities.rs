@@ -11,6 +11,7 @@ mod hosts;
 mod lines;
 mod paths;
 mod privileges;
+mod sentence;
 mod shell;
 
 use std::collections::BTreeMap;

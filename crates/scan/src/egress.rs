@@ -141,12 +141,14 @@ fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> St
     texts.map(|source| text(source)).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the prose of a text in lower case, without code blocks and inline code.
+/// Returns the prose of a text in lower case, without code blocks and commands in inline code. Inline code of one word
+/// may be the name of a host.
 fn sentences(source: &Source<'_>) -> String {
     let lines = source.lines().filter(|(at, _)| !source.is_fenced(*at));
     let mut said = String::new();
     for (_, line) in lines {
-        said.extend(line.split('`').step_by(2).map(str::to_lowercase));
+        let parts = line.split('`').enumerate().filter(|(at, part)| at % 2 == 0 || !part.contains(char::is_whitespace));
+        said.extend(parts.map(|(_, part)| part.to_lowercase()));
         said.push('\n');
     }
     said

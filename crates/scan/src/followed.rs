@@ -89,6 +89,7 @@ fn origin(places: &[Place<'_, '_>], taint: &Taint) -> Option<Related> {
     let label = match taint.kind {
         Kind::Remote => "received in".to_owned(),
         Kind::Decoded => "decoded in".to_owned(),
+        Kind::Database => format!("{} runs in", taint.what),
         _ if taint.what.is_empty() => "read in".to_owned(),
         _ => format!("{} is read in", visible(&shown(&taint.what))),
     };

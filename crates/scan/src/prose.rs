@@ -370,7 +370,7 @@ impl<'a> Judge<'a> {
             let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
             let concepts = weighed.heaviest_concepts();
             let names: Vec<_> = concepts.iter().map(|(weight, concept)| (*weight, lexicon::name(*concept))).collect();
-            let class = rule.heaviest_case(&names);
+            let class = self.piped_case(weighed.words).or_else(|| rule.heaviest_case(&names));
             let is_of_class = |concept| class.is_some_and(|class| class.words.contains(&lexicon::name(concept)));
             let (of_class, others): (Vec<_>, Vec<_>) =
                 concepts.iter().map(|(_, concept)| *concept).partition(|concept| is_of_class(*concept));
@@ -381,6 +381,15 @@ impl<'a> Judge<'a> {
             let at = heaviest.first().map_or(0, |run| run.0);
             self.said.push(Said { rule, evidence, sense, quote, more, at, is_act: true });
         }
+    }
+
+    /// Returns the case of a passage with a download that a shell runs. The word “curl” alone can also mean sending.
+    fn piped_case(&self, words: &[Word]) -> Option<&'static Case> {
+        let (first, last) = (words.first()?, words.last()?);
+        let text = self.source.text.get(first.at..end_of_word(self.source, last.at))?;
+        let is_piped = ["| sh", "|sh", "| bash", "|bash", "| sudo"].iter().any(|pipe| text.contains(pipe));
+        let cases = rules::PROSE_WEIGHT.cases;
+        cases.iter().find(|case| case.words.contains(&"install")).filter(|_| is_piped)
     }
 
     fn judge(&mut self, terms: &[Term], all: (Set, Set), place: Place, talk: bool) {

@@ -112,14 +112,15 @@ impl Finding {
 pub struct Report {
     /// Version of the rules. See [`crate::Scanner::ruleset`].
     pub ruleset: String,
-    /// Findings, sorted by descending severity, then by path and line.
+    /// Findings, sorted by descending severity, then by path and line. Those that go by the wording of a text come after
+    /// the others of their severity.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
     pub(crate) fn new(mut findings: Vec<Finding>) -> Self {
         findings.sort_by(|a, b| {
-            let key = |f: &Finding| std::cmp::Reverse(f.severity);
+            let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.rule.starts_with("prose-"));
             (key(a), &a.path, a.line, &a.rule, &a.excerpt).cmp(&(key(b), &b.path, b.line, &b.rule, &b.excerpt))
         });
         findings.dedup_by(|a, b| (&a.rule, &a.path, a.line, &a.excerpt) == (&b.rule, &b.path, b.line, &b.excerpt));
@@ -259,6 +260,22 @@ mod tests {
         assert_eq!(order, [Critical, High, Low]);
         assert_eq!(report.worst(), Some(Critical));
         assert_eq!(report.worst_new().map(|f| f.severity), Some(High));
+    }
+
+    #[test]
+    fn wording_comes_after_what_is_certain() {
+        let of = |rule: &str, path: &str, severity| Finding {
+            rule: rule.to_owned().into(),
+            path: path.into(),
+            ..finding(severity, true)
+        };
+        let report = Report::new(vec![
+            of("prose-weight", "SKILL.md", Severity::High),
+            of("flow-secret-sent", "scripts/a.sh", Severity::High),
+            of("host-not-told", "scripts/a.sh", Severity::Medium),
+        ]);
+        let order: Vec<_> = report.findings.iter().map(|one| one.rule.as_ref()).collect();
+        assert_eq!(order, ["flow-secret-sent", "prose-weight", "host-not-told"]);
     }
 
     #[test]

@@ -89,9 +89,9 @@ pub enum BundleError {
         limit: usize,
     },
     /// The files are too large in total.
-    #[error("the skill has {bytes} bytes, but the limit is {limit}")]
+    #[error("the skill has at least {bytes} bytes, but the limit is {limit}")]
     TooManyBytes {
-        /// Total size found, in bytes.
+        /// Total size found so far, in bytes.
         bytes: u64,
         /// Total size allowed, in bytes.
         limit: u64,

@@ -399,13 +399,12 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
             let name = text.trim_start_matches("${").trim_start_matches(['!', '#']);
             let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             if let Some((old, new)) = replaced(text) {
-                let args = vec![Expr::Text(old.to_owned()), Expr::Text(new.to_owned())];
-                let callee = Expr::Attr(Box::new(Expr::Name(format!("${name}"))), "replaceAll".to_owned());
-                return Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line: to.line_of(node) }));
+                return replaced_in(Expr::Name(format!("${name}")), old, new, to.line_of(node));
             }
             let inner = children(node).into_iter().filter(|child| child.kind() != "variable_name");
             let mut parts: Vec<Expr> = inner.map(|child| word(to, child)).collect();
-            parts.push(Expr::Name(format!("${name}")));
+            let whole = Expr::Name(format!("${name}"));
+            parts.push(if shortens(text) { replaced_in(whole, ".pub", "", to.line_of(node)) } else { whole });
             Expr::List(parts)
         }
         "command_substitution" | "process_substitution" => {
@@ -422,6 +421,20 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
         }
         _ => Expr::List(children(node).into_iter().map(|child| word(to, child)).collect()),
     }
+}
+
+/// Returns whether a `${name…}` expansion leaves out a part of the value.
+fn shortens(expansion: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || "${_![]@*".contains(c);
+    let rest = expansion.trim_start_matches(is_name);
+    rest.starts_with(['%', '/']) || rest.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '=', '?', '+']))
+}
+
+/// Returns a value in which all occurrences of a text are replaced.
+fn replaced_in(value: Expr, old: &str, new: &str, line: usize) -> Expr {
+    let args = vec![Expr::Text(old.to_owned()), Expr::Text(new.to_owned())];
+    let callee = Expr::Attr(Box::new(value), "replaceAll".to_owned());
+    Expr::Call(Box::new(Call { callee, args, named: Vec::new(), line }))
 }
 
 /// Returns the pattern and the replacement of a `${name//old/new}` expansion, if both are literal.

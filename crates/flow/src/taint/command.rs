@@ -6,6 +6,7 @@ use super::{
         program::unescaped,
     },
     Analysis, CLONED, End, PACKED,
+    output::output,
     tellers::told,
     value::{Kind, Value, joined},
 };
@@ -150,21 +151,31 @@ impl Analysis<'_> {
         ran.into_iter().for_each(|file| self.note(line, End::Run, &file, String::new()));
         let mut value = Value::any_of(&given).or(&input).without_name();
         value.read();
+        if self.returned(&function).is_none() {
+            value = output(program, args, value);
+        }
         value.text = printed(program, args, &input);
         if packs_all(program, args) {
             value = value.or(&Value::of(Kind::Project, PACKED));
         }
-        if WRITERS.contains(&program) {
-            for path in args.iter().filter_map(|arg| arg.text.clone()).filter(|path| !path.starts_with('-')) {
-                self.write_file(&path, &value);
-            }
-        }
+        self.write_given(program, args, &value);
         if decodes(program, args) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
         match self.returned(&function) {
             Some(known) => value.or(known),
             None => value,
+        }
+    }
+
+    /// Records the arguments that a program writes to. With a secret, the path of a public key counts for any program.
+    fn write_given(&mut self, program: &str, args: &[Value], value: &Value) {
+        let writes = WRITERS.contains(&program);
+        let is_secret = value.taints.iter().any(|taint| taint.kind == Kind::Secret);
+        for path in args.iter().filter_map(|arg| arg.text.as_deref()).filter(|path| !path.starts_with('-')) {
+            if writes || is_secret && path.ends_with(".pub") {
+                self.write_file(path, value);
+            }
         }
     }
 
@@ -222,9 +233,11 @@ impl Analysis<'_> {
     /// Records a transmission by a program. `given` is the data that it sends.
     fn sender(&mut self, program: &str, args: &[Value], given: Value, line: usize) {
         let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
+        let is_endpoint = |text: &&&str| program == "aws" && text.contains("http");
         let to = texts
             .iter()
-            .find(|text| text.contains(['@', ':']))
+            .find(is_endpoint)
+            .or_else(|| texts.iter().find(|text| text.contains(['@', ':'])))
             .or_else(|| texts.iter().find(|text| text.contains('.')));
         if matches!(program, "rsync" | "rclone") && !texts.iter().any(|text| text.contains(':')) {
             return;
@@ -316,7 +329,9 @@ impl Analysis<'_> {
         }
         let mut inner = Value::of_text(path);
         inner.text = None;
-        value.or(&inner)
+        value = value.or(&inner);
+        self.leave_public_key(&mut value, path);
+        value
     }
 
     fn redirect(&mut self, given: &Value, to: &Value, line: usize) -> Value {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
-    super::names::keeps_text,
+    super::{names::keeps_text, paths::is_public_key},
     value::{Kind, Value, joined},
 };
 
@@ -214,6 +214,7 @@ pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<Strin
         "homedir" | "home" => Some("~".to_owned()),
         "concat" => Some(format!("{}{}", receiver.text.clone()?, first?)),
         "open" if receiver.text.is_some() && first.as_ref().is_some_and(|mode| mode.len() < 4) => receiver.text.clone(),
+        "strip" | "trim" if first.is_some() && receiver.text.as_deref().is_some_and(is_public_key) => None,
         last if keeps_text(last) => match last {
             "open" | "str" | "Path" | "bytes" | "String" | "File" | "expanduser" | "createWriteStream" => {
                 first.or_else(|| receiver.text.clone())

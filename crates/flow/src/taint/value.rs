@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, rc::Rc};
 
-use super::super::paths::{is_likely_secret, is_secret};
+use super::super::paths::{is_likely_secret, is_public_key, is_secret};
 
 /// Maximum number of origins of a value. More would add no information.
 const TAINTS: usize = 24;
@@ -26,6 +26,8 @@ pub enum Kind {
     Secret,
     /// Content of the whole project.
     Project,
+    /// Content of a database, by the program that dumps it.
+    Database,
     /// Data from the network.
     Remote,
     /// Text decoded from an unreadable form.
@@ -34,7 +36,7 @@ pub enum Kind {
 
 impl Kind {
     pub(crate) fn can_be_sent(self) -> bool {
-        matches!(self, Self::Environment | Self::Variable | Self::Secret | Self::Project)
+        matches!(self, Self::Environment | Self::Variable | Self::Secret | Self::Project | Self::Database)
     }
 
     pub(crate) fn can_be_run(self) -> bool {
@@ -157,6 +159,7 @@ impl Value {
     /// Merges another possible value into this one. Returns whether anything was added.
     pub fn add(&mut self, other: &Self) -> bool {
         let before = (self.taints.len(), self.keys.len(), self.cut);
+        self.doubt_public_key(other);
         self.take(other);
         let mut news = before != (self.taints.len(), self.keys.len(), self.cut);
         if self.items.is_none() && other.items.is_some() {
@@ -175,6 +178,30 @@ impl Value {
             }
         }
         news
+    }
+
+    /// Forgets that a path is one of secrets, if it is that of a public key.
+    pub fn forget_public_key(&mut self, path: &str) {
+        if is_public_key(path) {
+            self.taints.retain(|taint| taint.kind != Kind::Path || !is_public_key(&taint.what));
+        }
+    }
+
+    /// Notes the path of the private key, if one of two alternatives is the path of a public key and the other one is
+    /// computed from it.
+    fn doubt_public_key(&mut self, other: &Self) {
+        let is_public = |value: &Self| value.text.as_deref().is_some_and(is_public_key);
+        let of_public = |value: &Self| {
+            let mut paths = value.taints.iter().filter(|taint| taint.kind == Kind::Path);
+            paths.find_map(|taint| is_public_key(&taint.what).then(|| taint.clone()))
+        };
+        let own: &Self = self;
+        if is_public(own) != is_public(other)
+            && let (Some(path), Some(_)) = (of_public(own), of_public(other))
+        {
+            let what = path.what.trim_end_matches(".pub").to_owned();
+            self.taints.insert(Taint { what, ..path });
+        }
     }
 
     /// Replaces a partly unknown text with the text of the same value once that is fully known. Returns whether it
@@ -237,7 +264,11 @@ impl Value {
             Some(key) if self.name.is_some() && !key.is_empty() => {
                 Self::named(&part_name(self.name.as_deref(), key)).or(self)
             }
-            _ => self.clone().without_name(),
+            _ => {
+                // A part of the path of a public key may be that of the private one.
+                let text = self.text.clone().filter(|text| !is_public_key(text));
+                Self { text, ..self.clone().without_name() }
+            }
         }
     }
 

@@ -91,6 +91,12 @@ pub(crate) fn host_of(text: &str) -> Option<String> {
     (fits && name.chars().any(char::is_alphanumeric)).then(|| name.to_lowercase())
 }
 
+/// Returns the host in `user@host:path` or `host/path`.
+pub(super) fn host_in(word: &str) -> Option<String> {
+    let word = word.rsplit('@').next().unwrap_or(word).split(['/', ':']).next().unwrap_or_default();
+    host_of(word).filter(|host| is_host(host))
+}
+
 /// Returns true if a word could be a host: an IPv4 address, `localhost`, or a name with letters after its last dot.
 pub(super) fn is_host(word: &str) -> bool {
     let Some((before, last)) = word.rsplit_once('.') else { return word == "localhost" };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, hosts, paths, privileges};
+use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, hosts, paths, privileges, sentence::is_sentence};
 
 /// Maximum nesting depth of substitutions.
 const DEPTH: usize = 32;
@@ -450,6 +450,9 @@ impl<'a> Reader<'a> {
         if !fits || short.len() > 64 || short.starts_with(['-', '@', '+']) || short.ends_with('/') {
             return;
         }
+        if is_sentence(self.piece, short, &rest) {
+            return;
+        }
         privileges::note(short, rest.iter().map(String::as_str), spot, found);
         let wraps = WRAPPERS.contains(&short);
         if !(wraps && matches!(short, "env" | "exec")) || rest.is_empty() {
@@ -465,7 +468,7 @@ impl<'a> Reader<'a> {
         if TO_HOSTS.contains(&short) || fetches {
             let is_value = |at: usize| at > 0 && rest.get(at - 1).is_some_and(|word| word.starts_with('-'));
             let named = rest.iter().enumerate().filter(|(at, word)| !is_option(word) && !is_value(*at));
-            for host in named.filter_map(|(_, word)| host_in(word)) {
+            for host in named.filter_map(|(_, word)| hosts::host_in(word)) {
                 found.add(Kind::Host, &host, spot);
             }
         }
@@ -491,10 +494,4 @@ fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Returns the host in `user@host:path` or `host/path`.
-fn host_in(word: &str) -> Option<String> {
-    let word = word.rsplit('@').next().unwrap_or(word).split(['/', ':']).next().unwrap_or_default();
-    hosts::host_of(word).filter(|host| hosts::is_host(host))
 }

@@ -228,3 +228,15 @@ fn a_delta_of_too_much_text_is_not_complete() {
     let delta = delta(&[("SKILL.md", "x")], &long).unwrap();
     assert!(!delta.complete);
 }
+
+/// Lines of a message are no programs, unless a script holds them.
+#[test]
+fn sentences_in_code_blocks_are_no_commands() {
+    let block = "```bash\ngit commit -m 'fix: it's mended\n\nFixes #12'\nAdds a line, and more.\nSudo reboot now\n\
+                 Rscript a.R\nTool --fast\nTool https://in.acme.dev\n```\n";
+    let found = of(&[("SKILL.md", &format!("---\nname: a\ndescription: A.\n---\n{block}"))]);
+    let commands = names(&found.commands);
+    assert!(!commands.contains(&"Fixes") && !commands.contains(&"Adds"), "{commands:?}");
+    assert!(["Rscript", "Sudo", "Tool", "git"].iter().all(|name| commands.contains(name)), "{commands:?}");
+    assert_eq!(names(&of(&[("scripts/a.sh", "Fixes all of it\n")]).commands), ["Fixes"]);
+}

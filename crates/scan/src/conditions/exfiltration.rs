@@ -9,6 +9,84 @@ pub(crate) fn is_read_as_text(matched: &str) -> bool {
         .any(|own| matched.contains(own))
 }
 
+/// Returns true unless all files of keys that a match names are public halves, or give one (`ssh-keygen -y`), and none
+/// of its words changes their names.
+pub(crate) fn is_no_public_key(matched: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        ".aws",
+        ".git-cred",
+        ".npmrc",
+        ".netrc",
+        ".pypirc",
+        "hosts.yml",
+        ".docker",
+        ".kube",
+        "/etc/",
+        "login data",
+        "logins.json",
+        "key4.db",
+        "keychain",
+        "wallet",
+        ".gnupg",
+        "solana",
+        "gcloud",
+        "user-secrets",
+        ".cursor",
+        ".openclaw",
+        "/environ",
+        "auth.json",
+        ".credentials",
+        "cookies",
+        "security find",
+        "security dump",
+    ];
+    const CHANGES: &[&str] = &[
+        "private",
+        "without",
+        "extension",
+        "suffix",
+        "strip",
+        "remove",
+        "drop",
+        "trim",
+        "cut",
+        "slice",
+        "replace",
+        "[:",
+        "%",
+        "split",
+        "stem",
+        "rename",
+        "head -c",
+        "sed ",
+        "minus",
+        "shorten",
+        ":-",
+        "::",
+        ": -",
+    ];
+    let lower = matched.to_ascii_lowercase();
+    let mut parts = lower.split(".ssh/");
+    let mut before = parts.next().unwrap_or("");
+    let mut count = 0;
+    for part in parts {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let name = part.split(|c| !is_name(c)).next().unwrap_or("").trim_end_matches('.');
+        let is_public = name.starts_with("id_") && name.ends_with(".pub");
+        if !is_public && !prints_public_half(before) {
+            return true;
+        }
+        (before, count) = (part, count + 1);
+    }
+    count == 0 || OTHERS.iter().chain(CHANGES).any(|word| lower.contains(word))
+}
+
+/// Returns true if a text ends with the start of a command that prints the public half of a key.
+fn prints_public_half(text: &str) -> bool {
+    let command = text.rsplit(['\n', ';', '|', '&', '(']).next().unwrap_or("");
+    ["ssh-keygen -y ", "ssh-keygen -yf "].iter().any(|start| command.contains(start))
+}
+
 /// Returns true if a path obfuscated with shell wildcards matches a known sensitive file.
 pub(crate) fn is_hidden_path(path: &str) -> bool {
     let bare: String = path.chars().filter(|c| !matches!(c, '[' | ']' | '\\')).collect();

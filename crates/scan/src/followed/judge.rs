@@ -6,7 +6,7 @@ use skill::Bundle;
 use crate::{
     Evidence, Rule,
     conditions::hosts::from_known_host,
-    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_users_hook, is_within, trust_of},
+    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_sample, is_users_hook, is_within, trust_of},
     judgement::Why,
     local::is_own_host,
     rules,
@@ -54,6 +54,17 @@ const GRANTED: Why = Why {
 const DECLARED: Why =
     Why { reason: "SKILL.md names the file", harmless_if: "SKILL.md tells the user what is written to it" };
 
+const DUMP_CHOSEN: Why =
+    Why { reason: "the user names the bucket", harmless_if: "the user chooses the bucket and asked for the copy" };
+const DUMP_NAMED: Why = Why {
+    reason: "SKILL.md names where the dump goes",
+    harmless_if: "the bucket or host is the user's own, and the user asked for the copy",
+};
+const DUMP_COMPUTED: Why = Why {
+    reason: "the scan cannot see where the dump goes, because the code computes it",
+    harmless_if: "it can only go to a bucket or host of the user",
+};
+
 impl Purpose {
     pub fn of(bundle: &Bundle) -> Self {
         Self { text: bundle.skill_md().map(str::to_lowercase).unwrap_or_default() }
@@ -81,6 +92,15 @@ impl Purpose {
         let parts = path.split('/').map(|part| part.trim_start_matches('.').to_lowercase());
         let mut names = parts.filter(|part| part.len() > 2 && !matches!(part.as_str(), "config" | "local" | "share"));
         host.is_empty() || self.names(host) || names.any(|name| host.contains(&name) || self.text.contains(&name))
+    }
+
+    /// Returns true if the skill's instructions name a bucket with its scheme.
+    fn names_bucket(&self, bucket: &str) -> bool {
+        let address = format!("://{}", bucket.to_lowercase());
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let mut places = self.text.match_indices(&address);
+        bucket.len() > 2
+            && places.any(|(at, _)| !self.text.get(at + address.len()..).is_some_and(|rest| rest.starts_with(is_part)))
     }
 
     /// Returns true if the skill's instructions name a host.
@@ -178,6 +198,13 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         let message = format!("sends {} to {to}", listed(&body));
         return Some(Judgement { rule, evidence, message, less, from: body });
     }
+    if let Some(taint) = of(Kind::Database) {
+        let rule = &rules::FLOW_DATABASE_SENT;
+        let (evidence, less) = of_dump(&flow.to, &host, purpose);
+        let to = bucket_of(&flow.to).map_or(to, |bucket| format!("the bucket {}", shown(bucket)));
+        let message = format!("sends a dump of a database ({}) to {to}", taint.what);
+        return Some(Judgement { rule, evidence, message, less, from: vec![taint] });
+    }
     let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
@@ -186,6 +213,36 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         less: Some(LOGS_IN),
         from: keys,
     })
+}
+
+/// Returns the evidence of a dump of a database that is sent to an address. It is the user's data, but no key: what
+/// counts is whether the user knows where it goes.
+fn of_dump(address: &str, host: &str, purpose: &Purpose) -> (Evidence, Option<Why>) {
+    let is_named = match bucket_of(address) {
+        Some(bucket) if is_open(bucket) => return (Evidence::Weak, Some(DUMP_CHOSEN)),
+        Some(bucket) => purpose.names_bucket(bucket),
+        None => purpose.names(host),
+    };
+    match is_named {
+        true => (Evidence::Strong, Some(DUMP_NAMED)),
+        false if host.is_empty() => (Evidence::Strong, Some(DUMP_COMPUTED)),
+        false => (rules::FLOW_DATABASE_SENT.evidence, None),
+    }
+}
+
+/// Returns the bucket of an address in a cloud's storage.
+fn bucket_of(address: &str) -> Option<&str> {
+    let rest = ["s3://", "gs://"].iter().find_map(|scheme| address.strip_prefix(scheme))?;
+    rest.split('/').next()
+}
+
+/// Returns true if the user fills in the name of a bucket: it is a variable, or no bucket can have it, or it is one of
+/// documentation.
+fn is_open(bucket: &str) -> bool {
+    let variable = bucket.strip_prefix('$').unwrap_or("");
+    let is_variable = !variable.is_empty() && variable.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let is_impossible = bucket.is_empty() || bucket.starts_with(['<', '{']) || bucket.starts_with("YOUR");
+    is_variable || is_impossible || is_sample(bucket)
 }
 
 /// Returns true if an address is local or reserved for documentation.
@@ -255,6 +312,12 @@ mod tests {
         {
             assert_eq!(host_of(address), "a.test", "{address}");
         }
+    }
+
+    #[test]
+    fn only_the_user_fills_in_an_open_bucket() {
+        assert!(["$BUCKET", "<bucket>", "YOUR_BUCKET", "my-bucket", ""].into_iter().all(is_open));
+        assert!(!["acme-dumps", "acme-$ENV", "\0", "$(date)", "my-dumps-7"].into_iter().any(is_open));
     }
 
     #[test]

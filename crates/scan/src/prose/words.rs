@@ -157,6 +157,19 @@ pub(super) struct Reader<'w> {
     pub disguised: bool,
 }
 
+/// Longest part of a command, in bytes, that is read before a login.
+const COMMAND: usize = 200;
+
+/// Returns true if a text ends in a command that logs in to another machine, before the name of the user.
+fn logs_in(text: &str) -> bool {
+    const PROGRAMS: [&str; 5] = ["ssh", "scp", "sftp", "rsync", "mosh"];
+    let near = text.get(text.floor_char_boundary(text.len().saturating_sub(COMMAND))..).unwrap_or("");
+    let span = near.rsplit(['`', '\n']).next().unwrap_or("");
+    let words: Vec<&str> = span.split(' ').filter(|word| !matches!(*word, "" | "$" | "sudo")).collect();
+    let is_program = |word: Option<&&str>| word.is_some_and(|word| PROGRAMS.contains(word));
+    is_program(words.last()) || is_program(words.first()) && words.len() < 7 && !span.contains(": ")
+}
+
 impl<'w> Reader<'w> {
     pub fn new(words: &'w mut Vec<Word>) -> Self {
         words.clear();
@@ -238,7 +251,8 @@ impl<'w> Reader<'w> {
             }
             Some(b'@') => {
                 if let Some(length) = mail_domain(text.get(end..).unwrap_or("")) {
-                    self.push(Stem::MAIL, Form::default(), false, at);
+                    let is_login = logs_in(text.get(..at).unwrap_or(""));
+                    self.push(if is_login { Stem::HOST } else { Stem::MAIL }, Form::default(), false, at);
                     return end + length;
                 }
             }
@@ -386,4 +400,21 @@ const fn eight(word: &[u8]) -> u64 {
         (number, rest) = (number << 8 | *byte as u64, others);
     }
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn login_of_a_command_is_no_mail_address() {
+        for text in ["Connect with `ssh ", "`scp -r a.tar ", "Use ssh ", "x\n$ rsync -a ./site/ "] {
+            assert!(logs_in(text), "{text}");
+        }
+        for text in
+            ["Mail it to ", "ssh keys: mail them to ", "`ssh a` and mail ", "ssh is down, so please write a mail to "]
+        {
+            assert!(!logs_in(text), "{text}");
+        }
+    }
 }
