@@ -277,7 +277,11 @@ fn install_by_shared_name_tells_what_was_left_out() {
     assert!(lock_file(&sandbox).contains("github:acme/kit#kits/b/review"));
     let texts =
         ["one", "two"].map(|what| skill_md("review", &format!("Does {what}. Use in tests."), "Read the input."));
-    hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
+    let two = hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
+    for source in ["github:acme/two", two.to_str().unwrap()] {
+        let error = hosting.ask(&["install", "--library", "../none", source]).refused_with_hint(6, "ambiguous_name");
+        assert!(error["hint"].as_str().unwrap().contains(" --skill a/review`"), "not one of them unasked: {error}");
+    }
     let both = ["install", "--library", "../both", "github:acme/two", "--skill", "a/review", "b/review"];
     let message = hosting.ask(&both).exits(6).json()["skills"].to_string();
     assert!(message.contains("github:acme/two#a/review and github:acme/two#b/review would both"), "{message}");

@@ -166,9 +166,8 @@ impl Batch {
         let folder = |entry: &LockedSkill| Some((entry.origin.qualified_name()?, entry.bare_name().clone()));
         let folders = lock.skills().filter_map(folder).collect();
         let of_git = lock.skills().filter(|entry| matches!(entry.origin, Origin::Git { .. }));
-        let path = |entry: &LockedSkill| {
-            Some((entry.bare_name().clone(), candidate::path_in_repository(&entry.requested)?))
-        };
+        let path =
+            |entry: &LockedSkill| Some((entry.bare_name().clone(), candidate::path_in_repository(&entry.requested)?));
         let git_paths = of_git.filter_map(path).collect();
         Ok(Self { signers, folders, git_paths, ..Self::default() })
     }
