@@ -150,7 +150,9 @@ fn warnings(context: &Context, installed: &[Installed]) -> Vec<String> {
 /// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.
 fn parse(context: &Context, global: &Global, text: &str) -> Result<Spec, CliError> {
     text.parse().or_else(|error: SpecError| match &error {
-        SpecError::Repository(path) | SpecError::Form(path) if context.absolute(Path::new(path)).is_dir() => {
+        SpecError::Repository(path) | SpecError::Form(path) | SpecError::Packed(path)
+            if context.absolute(Path::new(path)).is_dir() =>
+        {
             let path = shell_word(&format!("./{path}"));
             Err(failed(error).hint(format!("to install the folder: skillhub install {path}")))
         }

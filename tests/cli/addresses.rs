@@ -209,6 +209,27 @@ fn near_addresses_get_exact_hints() {
     }
 }
 
+/// The paths of files that people name in place of a folder.
+#[test]
+fn near_files_install_or_get_exact_hints() {
+    let sandbox = Sandbox::project();
+    write_skill(&sandbox, "kit/pdf");
+    for path in ["kit/pdf/SKILL.md", "./kit/pdf/SKILL.md"] {
+        assert_eq!(names(&sandbox.done(&["install", path])), ["pdf"]);
+    }
+    assert!(lock_file(&sandbox).contains("requested = \"./kit/pdf\""), "{}", lock_file(&sandbox));
+    write_files(&sandbox.cwd(), &[("x.zip", "PK".as_bytes(), false), ("kit/notes.md", "# Notes\n".as_bytes(), false)]);
+    for (path, exit, code, hint) in [
+        ("x.zip", 2, "invalid_spec", "`unzip x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
+        ("./x.zip", 1, "io", "`unzip ./x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
+        ("./kit/notes.md", 1, "io", "name the folder that has the SKILL.md"),
+        ("./none/SKILL.md", 7, "not_found", "check the path"),
+    ] {
+        let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().contains(hint), "{error:#}");
+    }
+}
+
 /// A folder of the project is found by every clone.
 #[test]
 fn folder_of_project_is_locked_relatively() {
