@@ -192,6 +192,23 @@ impl Batch {
         turn
     }
 
+    /// Notes the new request of each skill that is installed already in the release that it selects.
+    fn note_new_requests(&mut self, lock: &LockFile) {
+        for planned in self.planned.iter_mut().filter(|planned| !planned.step.changes()) {
+            let candidate = &mut planned.candidate;
+            let is_meant = candidate.origin.as_registry().is_some() && !candidate.is_dependency;
+            let Some(old) = lock.get(&candidate.full_name()).filter(|_| is_meant) else { continue };
+            let [before, now] = [&old.requested, &candidate.requested].map(|request| match request.as_str() {
+                "" | "latest" => "the newest release".to_owned(),
+                range => range.to_owned(),
+            });
+            if before != now {
+                let warning = format!("the lock file requested {before} and now requests {now}; updates follow that");
+                candidate.warnings.push(warning);
+            }
+        }
+    }
+
     fn take_first_error(&mut self) -> Option<InstallError> {
         self.settled.iter_mut().find_map(|(_, result)| result.error.take())
     }
@@ -250,6 +267,7 @@ impl Installer<'_> {
             }
         }
         self.accept_blocked(request, &lock, &mut batch)?;
+        batch.note_new_requests(&lock);
         batch.refuse_unsigned_requirements(self.registries, &lock);
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
