@@ -1,6 +1,7 @@
 //! `skillhub install` installs skills from a registry, folder, `.skill` file or git repository.
 
 mod offer;
+mod retry;
 
 use std::{
     fmt::Display,
@@ -96,6 +97,13 @@ pub struct InstallArgs {
 
 /// Installs the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+    install(context, global, args).map_err(|error| {
+        let hint = error.hint.as_deref().map(|hint| retry::with_flags(hint, args));
+        CliError { hint, ..error }
+    })
+}
+
+fn install(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
     let specs = args.spec.iter().map(|text| parse(context, global, text));
     let mut request = InstallRequest {
         specs: specs.collect::<Result<_, _>>()?,

@@ -71,7 +71,9 @@ fn unknown_names_lead_to_repository_or_folder() {
         let error = hosting.ask(&["install", name]).refused_with_hint(7, "not_found");
         assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install github:{name}")), "{error}");
         let listed = hosting.ask(&["install", name, "--list"]).refused_with_hint(7, "not_found");
-        assert_eq!(listed["hint"], error["hint"]);
+        assert_eq!(listed["hint"], format!("{} --list", error["hint"].as_str().unwrap()));
+        let one = hosting.ask(&["install", name, "--agent", "codex", "--skill", "x"]).refused_with_hint(7, "not_found");
+        assert_eq!(one["hint"], format!("{} --skill x --agent codex", error["hint"].as_str().unwrap()));
         hosting.done(&["install", &format!("github:{name}")]);
     }
     write_skill(&sandbox, "skills/mine");
