@@ -28,8 +28,8 @@ use crate::{
     exit::{CliError, Exit, failed},
     hints, needs,
     print::{
-        BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines,
-        notes_lines, verdict_style, visible,
+        BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines, folded,
+        notes_lines, terminal_columns, verdict_style, visible,
     },
     reading::text_at,
 };
@@ -270,6 +270,7 @@ fn summary(installed: &[Installed]) -> String {
 }
 
 fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> {
+    let fold = |line: String| folded(&line, terminal_columns());
     let (style, word) = match skill.status {
         InstallStatus::Installed => (GOOD, "Installed"),
         InstallStatus::Updated => (GOOD, "Updated"),
@@ -298,28 +299,29 @@ fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> 
         let style = verdict_style(verdict);
         writeln!(out, "  scan: {style}{verdict}{style:#}")?;
         for line in findings_lines(&report.findings) {
-            writeln!(out, "    {line}")?;
+            writeln!(out, "{}", fold(format!("    {line}")))?;
         }
     }
     change_text(skill, out)?;
     for line in skill.delta.iter().flat_map(delta_lines) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
     for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     for line in notes_lines(&skill.notes) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     for warning in &skill.warnings {
-        out.message(format_args!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)))?;
+        let line = fold(format!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)));
+        out.message(format_args!("{line}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
         out.message(format_args!("  {WARN}note{WARN:#}: the folder is not updated yet: {pending}"))?;
     }
     if let Some(error) = &skill.error {
-        writeln!(out, "  {error}")?;
+        writeln!(out, "{}", fold(format!("  {error}")))?;
         if let Some(hint) = error.failure().hint.filter(|_| error.report().is_none()) {
             writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint.to_string()))?;
         }

@@ -1,17 +1,37 @@
 //! Wrapping of a line to the width of a terminal.
 
+use anstream::adapter::strip_str;
 use unicode_width::UnicodeWidthStr;
+
+/// Wraps an indented line to the width of the terminal, if there is one. Its further lines are indented by two more
+/// columns. A line with a command stays whole, so that it can be copied.
+pub fn folded(line: &str, terminal: Option<usize>) -> String {
+    let text = line.trim_start_matches(' ');
+    let indent = line.len() - text.len();
+    match terminal.filter(|width| columns(line) > *width && !line.contains("skillhub ")) {
+        Some(width) => {
+            let lines = wrapped(text, width.saturating_sub(indent + 2));
+            " ".repeat(indent) + &lines.join(&format!("\n{}", " ".repeat(indent + 2)))
+        }
+        None => line.to_owned(),
+    }
+}
+
+/// Counts the columns of a text, without its colours.
+fn columns(text: &str) -> usize {
+    strip_str(text).to_string().width()
+}
 
 /// Wraps a line between words. A word longer than a whole line, often a path, stays intact so that it can be copied.
 pub fn wrapped(line: &str, width: usize) -> Vec<String> {
-    if line.width() <= width {
+    if columns(line) <= width {
         return vec![line.to_owned()];
     }
     let mut lines: Vec<String> = vec![String::new()];
     for word in line.split(' ') {
         match lines.last_mut() {
             Some(last) if last.is_empty() => last.push_str(word),
-            Some(last) if last.width() + 1 + word.width() <= width => {
+            Some(last) if columns(last) + 1 + columns(word) <= width => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -24,6 +44,15 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn further_lines_are_indented_and_commands_stay_whole() {
+        assert_eq!(folded("  runs: curl, python3", Some(16)), "  runs: curl,\n    python3");
+        assert_eq!(folded("  \x1b[33mlow\x1b[0m in x", Some(10)), "  \x1b[33mlow\x1b[0m in x", "colours have no width");
+        for (line, width) in [("  runs: curl, python3", None), ("  undo it: skillhub undo --to 1", Some(14))] {
+            assert_eq!(folded(line, width), line);
+        }
+    }
 
     #[test]
     fn lines_end_between_words_and_no_word_is_cut() {
