@@ -4,8 +4,8 @@ use skill::shell_word;
 
 use super::InstallArgs;
 
-/// Adds flags of the failed command to the commands in its hint that install from another address. The flags that select
-/// skills are added only if that address is a repository or folder, which may have several.
+/// Adds flags of the failed command to the commands in its hint that install from another address. The flags that
+/// select skills are added only if that address is a repository or folder, which may have several.
 pub fn with_flags(hint: &str, args: &InstallArgs) -> String {
     const COMMAND: &str = "skillhub install ";
     let mut pieces = hint.split(COMMAND);

@@ -27,8 +27,8 @@ use crate::{
     workspace::{POLICY_VARIABLE, SYSTEM_POLICY, Workspace},
 };
 
-/// Minimum length in bytes of an agent's id that another id may be a misspelling of. Users have agents of their own, and
-/// short names are near each other by chance.
+/// Minimum length in bytes of an agent's id that another id may be a misspelling of. Users have agents of their own,
+/// and short names are near each other by chance.
 const DISTINCTIVE: usize = 8;
 
 /// Kinds of configuration files.
@@ -198,8 +198,8 @@ impl Workspace {
     }
 }
 
-/// Returns a fault for each table `[agents.ID]` whose id is probably a misspelt one of a supported agent. Any other id is
-/// that of an agent of the user.
+/// Returns a fault for each table `[agents.ID]` whose id is probably a misspelt one of a supported agent. Any other id
+/// is that of an agent of the user.
 fn misspelt_agents(config: &Config, document: &Document<'_>) -> Vec<ConfigFault> {
     let known = || agents().iter().map(|agent| agent.id).filter(|id| id.len() >= DISTINCTIVE);
     let is_unknown = |id: &&String| find_agent(id).is_none() && known().all(|known| !id.contains(known));
