@@ -1,6 +1,7 @@
 //! `skillhub install` installs skills from a registry, folder, `.skill` file or git repository.
 
 mod offer;
+mod retry;
 
 use std::{
     fmt::Display,
@@ -27,8 +28,8 @@ use crate::{
     exit::{CliError, Exit, failed},
     hints, needs,
     print::{
-        BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines,
-        notes_lines, verdict_style, visible,
+        BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines, folded,
+        notes_lines, terminal_columns, verdict_style, visible,
     },
     reading::text_at,
 };
@@ -96,6 +97,13 @@ pub struct InstallArgs {
 
 /// Installs the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+    install(context, global, args).map_err(|error| {
+        let hint = error.hint.as_deref().map(|hint| retry::with_flags(hint, args));
+        CliError { hint, ..error }
+    })
+}
+
+fn install(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
     let specs = args.spec.iter().map(|text| parse(context, global, text));
     let mut request = InstallRequest {
         specs: specs.collect::<Result<_, _>>()?,
@@ -150,7 +158,9 @@ fn warnings(context: &Context, installed: &[Installed]) -> Vec<String> {
 /// Parses a spec. At a terminal, the user may confirm that a name that no registry can have is a repository of GitHub.
 fn parse(context: &Context, global: &Global, text: &str) -> Result<Spec, CliError> {
     text.parse().or_else(|error: SpecError| match &error {
-        SpecError::Repository(path) | SpecError::Form(path) if context.absolute(Path::new(path)).is_dir() => {
+        SpecError::Repository(path) | SpecError::Form(path) | SpecError::Packed(path)
+            if context.absolute(Path::new(path)).is_dir() =>
+        {
             let path = shell_word(&format!("./{path}"));
             Err(failed(error).hint(format!("to install the folder: skillhub install {path}")))
         }
@@ -260,6 +270,7 @@ fn summary(installed: &[Installed]) -> String {
 }
 
 fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> {
+    let fold = |line: String| folded(&line, terminal_columns());
     let (style, word) = match skill.status {
         InstallStatus::Installed => (GOOD, "Installed"),
         InstallStatus::Updated => (GOOD, "Updated"),
@@ -288,28 +299,29 @@ fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> 
         let style = verdict_style(verdict);
         writeln!(out, "  scan: {style}{verdict}{style:#}")?;
         for line in findings_lines(&report.findings) {
-            writeln!(out, "    {line}")?;
+            writeln!(out, "{}", fold(format!("    {line}")))?;
         }
     }
     change_text(skill, out)?;
     for line in skill.delta.iter().flat_map(delta_lines) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
     for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     for line in notes_lines(&skill.notes) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "{}", fold(format!("  {line}")))?;
     }
     for warning in &skill.warnings {
-        out.message(format_args!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)))?;
+        let line = fold(format!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)));
+        out.message(format_args!("{line}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
         out.message(format_args!("  {WARN}note{WARN:#}: the folder is not updated yet: {pending}"))?;
     }
     if let Some(error) = &skill.error {
-        writeln!(out, "  {error}")?;
+        writeln!(out, "{}", fold(format!("  {error}")))?;
         if let Some(hint) = error.failure().hint.filter(|_| error.report().is_none()) {
             writeln!(out, "  {GOOD}hint{GOOD:#}: {}", hints::for_user(&hint.to_string()))?;
         }

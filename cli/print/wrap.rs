@@ -1,17 +1,28 @@
 //! Wrapping of a line to the width of a terminal.
 
+use anstream::adapter::strip_str;
 use unicode_width::UnicodeWidthStr;
+
+/// As [`hanging`], but a line with a command stays whole, so that it can be copied.
+pub fn folded(line: &str, terminal: Option<usize>) -> String {
+    hanging(line, terminal.filter(|_| !line.contains("skillhub "))).join("\n")
+}
+
+/// Counts the columns of a text, without its colours.
+fn columns(text: &str) -> usize {
+    strip_str(text).to_string().width()
+}
 
 /// Wraps a line between words. A word longer than a whole line, often a path, stays intact so that it can be copied.
 pub fn wrapped(line: &str, width: usize) -> Vec<String> {
-    if line.width() <= width {
+    if columns(line) <= width {
         return vec![line.to_owned()];
     }
     let mut lines: Vec<String> = vec![String::new()];
     for word in line.split(' ') {
         match lines.last_mut() {
             Some(last) if last.is_empty() => last.push_str(word),
-            Some(last) if last.width() + 1 + word.width() <= width => {
+            Some(last) if columns(last) + 1 + columns(word) <= width => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -26,7 +37,7 @@ const HANG: usize = 4;
 
 /// Wraps a line, which may be indented, to the width of the terminal. Without a terminal it stays whole.
 pub fn hanging(line: &str, terminal: Option<usize>) -> Vec<String> {
-    let Some(width) = terminal else { return vec![line.to_owned()] };
+    let Some(width) = terminal.filter(|width| columns(line) > *width) else { return vec![line.to_owned()] };
     let text = line.trim_start_matches(' ');
     let indent = line.len() - text.len();
     let parts = wrapped(text, width.saturating_sub(indent + HANG)).into_iter().enumerate();
@@ -38,6 +49,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn further_lines_are_indented_and_commands_stay_whole() {
+        assert_eq!(folded("  runs: curl, python3", Some(18)), "  runs: curl,\n      python3");
+        assert_eq!(folded("  \x1b[33mlow\x1b[0m in x", Some(10)), "  \x1b[33mlow\x1b[0m in x", "colours have no width");
+        for (line, width) in [("  runs: curl, python3", None), ("  undo it: skillhub undo --to 1", Some(14))] {
+            assert_eq!(folded(line, width), line);
+        }
+    }
+
+    #[test]
     fn lines_end_between_words_and_no_word_is_cut() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("see /a/very/long/path now", 8), ["see", "/a/very/long/path", "now"]);
@@ -47,7 +67,7 @@ mod tests {
 
     #[test]
     fn further_lines_hang_below_the_first() {
-        assert_eq!(hanging("  one two three", Some(13)), ["  one two", "      three"]);
+        assert_eq!(hanging("  one two three", Some(14)), ["  one two", "      three"]);
         assert_eq!(hanging("  one two three", None), ["  one two three"]);
     }
 }

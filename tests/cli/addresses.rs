@@ -71,7 +71,9 @@ fn unknown_names_lead_to_repository_or_folder() {
         let error = hosting.ask(&["install", name]).refused_with_hint(7, "not_found");
         assert!(error["hint"].as_str().unwrap().ends_with(&format!("skillhub install github:{name}")), "{error}");
         let listed = hosting.ask(&["install", name, "--list"]).refused_with_hint(7, "not_found");
-        assert_eq!(listed["hint"], error["hint"]);
+        assert_eq!(listed["hint"], format!("{} --list", error["hint"].as_str().unwrap()));
+        let one = hosting.ask(&["install", name, "--agent", "codex", "--skill", "x"]).refused_with_hint(7, "not_found");
+        assert_eq!(one["hint"], format!("{} --skill x --agent codex", error["hint"].as_str().unwrap()));
         hosting.done(&["install", &format!("github:{name}")]);
     }
     write_skill(&sandbox, "skills/mine");
@@ -209,6 +211,27 @@ fn near_addresses_get_exact_hints() {
     }
 }
 
+/// The paths of files that people name in place of a folder.
+#[test]
+fn near_files_install_or_get_exact_hints() {
+    let sandbox = Sandbox::project();
+    write_skill(&sandbox, "kit/pdf");
+    for path in ["kit/pdf/SKILL.md", "./kit/pdf/SKILL.md"] {
+        assert_eq!(names(&sandbox.done(&["install", path])), ["pdf"]);
+    }
+    assert!(lock_file(&sandbox).contains("requested = \"./kit/pdf\""), "{}", lock_file(&sandbox));
+    write_files(&sandbox.cwd(), &[("x.zip", "PK".as_bytes(), false), ("kit/notes.md", "# Notes\n".as_bytes(), false)]);
+    for (path, exit, code, hint) in [
+        ("x.zip", 2, "invalid_spec", "`unzip x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
+        ("./x.zip", 1, "io", "`unzip ./x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
+        ("./kit/notes.md", 1, "io", "name the folder that has the SKILL.md"),
+        ("./none/SKILL.md", 7, "not_found", "check the path"),
+    ] {
+        let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().contains(hint), "{error:#}");
+    }
+}
+
 /// A folder of the project is found by every clone.
 #[test]
 fn folder_of_project_is_locked_relatively() {
@@ -277,7 +300,11 @@ fn install_by_shared_name_tells_what_was_left_out() {
     assert!(lock_file(&sandbox).contains("github:acme/kit#kits/b/review"));
     let texts =
         ["one", "two"].map(|what| skill_md("review", &format!("Does {what}. Use in tests."), "Read the input."));
-    hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
+    let two = hosting.add("github.com/acme/two", &[("a/review/SKILL.md", &texts[0]), ("b/review/SKILL.md", &texts[1])]);
+    for source in ["github:acme/two", two.to_str().unwrap()] {
+        let error = hosting.ask(&["install", "--library", "../none", source]).refused_with_hint(6, "ambiguous_name");
+        assert!(error["hint"].as_str().unwrap().contains(" --skill a/review`"), "not one of them unasked: {error}");
+    }
     let both = ["install", "--library", "../both", "github:acme/two", "--skill", "a/review", "b/review"];
     let message = hosting.ask(&both).exits(6).json()["skills"].to_string();
     assert!(message.contains("github:acme/two#a/review and github:acme/two#b/review would both"), "{message}");

@@ -55,6 +55,7 @@ fn faults_beyond_the_schema_have_places() {
         ("owner = 'acme'\nowner = 'zoe'\n", "2:1  -"),
         ("owner = 'acme'\n[notify\n", "2:8  -"),
         ("[agents]\nin_use = ['clod']\n", "2:1 agents.in_use -"),
+        ("[agents.cluade-code]\nskills = ['pdf']\n", "1:9 agents.cluade-code claude-code"),
         ("[skills]\npath = 'relative'\n", "2:1 skills.path -"),
         ("[gate]\nmin_runs = 9\nmax_runs = 3\n", "1:2 gate -"),
         ("[tools]\nhosts = ['a/b']\n", "2:10 tools.hosts -"),
@@ -72,6 +73,15 @@ fn faults_beyond_the_schema_have_places() {
         let document = sandbox.ask(&["config", "check"]).exits(2).json();
         assert_eq!(faults(&document), [place], "{text}\n{document:#}");
         sandbox.ask(&["config", "check"]).exits(2);
+    }
+}
+
+#[test]
+fn agents_of_the_user_are_no_faults() {
+    let sandbox = Sandbox::new();
+    for id in ["claude-code", "coder", "reporter", "opencode-2", "my-claude-code"] {
+        write(&sandbox, &format!("[agents.{id}]\nskills = ['pdf']\n"));
+        sandbox.done(&["config", "check"]);
     }
 }
 

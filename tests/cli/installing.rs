@@ -172,6 +172,20 @@ fn versions_and_ranges_select_release() {
 }
 
 #[test]
+fn new_request_for_the_installed_release_is_noted() {
+    let sandbox = published();
+    let noted = |spec: &str| {
+        let skill = first(&sandbox.done(&["install", spec])).clone();
+        assert_ne!(skill["status"], "updated", "{skill:#}");
+        skill["warnings"].to_string()
+    };
+    assert_eq!(noted("acme/demo"), "[]");
+    assert!(noted("acme/demo@^1").contains("requested the newest release and now requests ^1"));
+    assert_eq!(noted("acme/demo@^1"), "[]");
+    assert!(noted("acme/demo@latest").contains("requested ^1 and now requests the newest release"));
+}
+
+#[test]
 fn second_owners_skill_conflicts() {
     let sandbox = published();
     sandbox.done(&["publish", "demo", "--owner", "other"]);

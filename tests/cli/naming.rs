@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Server, skill_md, write_files};
+use crate::support::{Hosting, Sandbox, Server, skill_md, write_files};
 
 /// Publishes `code-review` for two owners and installs the first one.
 fn two_owners() -> Sandbox {
@@ -186,6 +186,38 @@ fn folders_of_one_name_live_together() {
     assert!(text(&sandbox, "notes").contains("one of a"));
     sandbox.done(&["uninstall", "notes-b"]);
     assert_eq!(fields(&sandbox.done(&["verify"]), "status"), json!({"notes": "pristine"}));
+}
+
+#[test]
+fn skill_of_another_folder_of_a_repository_conflicts() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    let texts = ["code", "law"].map(|what| skill_md("review", &format!("Reviews {what}. Use in tests."), "Read it."));
+    hosting.add("github.com/acme/kit", &[("code/review/SKILL.md", &texts[0]), ("law/review/SKILL.md", &texts[1])]);
+    hosting.done(&["install", "github:acme/kit#code/review"]);
+    let taken = hosting.ask(&["install", "github:acme/kit#law/review"]).refused_with_hint(6, "exists");
+    let message = taken["message"].as_str().unwrap();
+    assert!(message.contains("folder code/review") && message.contains("folder law/review"), "{taken}");
+    assert!(taken["hint"].as_str().unwrap().contains("github:acme/kit#law/review --as review-2"), "{taken}");
+    assert_eq!(text(&sandbox, "review"), texts[0]);
+    let again = hosting.done(&["install", "github:acme/kit#code/review"]);
+    assert_eq!(fields(&again, "status"), json!({"review": "unchanged"}));
+    hosting.done(&["install", "github:acme/kit#law/review", "--as", "review-2"]);
+    assert_eq!(fields(&hosting.done(&["update"]), "status"), json!({"review": "unchanged", "review-2": "unchanged"}));
+}
+
+/// A lock file of an earlier version may have the address of the repository alone.
+#[test]
+fn skill_locked_without_folder_is_recognised() {
+    let sandbox = Sandbox::project();
+    let hosting = Hosting::new(&sandbox, &["github.com"]);
+    hosting.add_skills("github.com/acme/kit", &["skills/review"]);
+    hosting.done(&["install", "github:acme/kit"]);
+    let old = lock(&sandbox).replace("\"github:acme/kit#skills/review\"", "\"github:acme/kit\"");
+    fs::write(sandbox.cwd().join("skillhub.lock"), old).unwrap();
+    let next = skill_md("review", "Reviews it. Use in tests.", "Read it twice.");
+    hosting.add("github.com/acme/kit", &[("skills/review/SKILL.md", &next)]);
+    assert_eq!(fields(&hosting.done(&["install", "github:acme/kit"]), "status"), json!({"review": "updated"}));
 }
 
 /// A fork of a skill with another name is published under the name of its original, so that both are found.

@@ -101,6 +101,17 @@ fn marketplace_skill_installs_and_merges() {
 }
 
 #[test]
+fn folder_is_stored_without_relative_parts() {
+    let sandbox = Sandbox::project();
+    write_skill(&sandbox.path("shared"), "tidy", BODY);
+    let shared = sandbox.path("shared").canonicalize().unwrap();
+    for (name, path) in [("one", "../shared"), ("two", "./../work/../shared/.")] {
+        let added = sandbox.done(&["source", "add", path, "--name", name]);
+        assert_eq!(added["location"], shared.to_str().unwrap(), "{path}");
+    }
+}
+
+#[test]
 fn folder_pattern_is_searched_per_project() {
     let sandbox = Sandbox::project();
     let early = sandbox.done(&["source", "add", "node_modules/*/skills", "--name", "early"]);

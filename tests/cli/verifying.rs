@@ -87,6 +87,7 @@ fn verify_reports_registry_changes() {
     let sandbox = installed();
     sandbox.done(&["yank", "acme/demo@1.0.0"]);
     let yanked = sandbox.done(&["verify"]);
+    assert_eq!(status(&yanked), "pristine", "only its advice changed");
     assert!(yanked["skills"][0]["warnings"][0].as_str().unwrap().contains("yanked"), "{yanked:#}");
     assert_eq!(sandbox.done(&["verify", "--offline"])["ok"], true);
     fs::remove_dir_all(sandbox.skillhub_home().join("registry")).unwrap();

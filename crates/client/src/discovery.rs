@@ -1,11 +1,11 @@
 //! [`SourceContents`]: discovery and selection of the skills in a source that may contain several.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Limits, SkillPath, validate};
+use skill::{Digest, Limits, SkillPath, shell_word, validate};
 use thiserror::Error;
 
 use crate::{
@@ -37,6 +37,8 @@ pub(crate) struct DiscoveredSkill {
     pub name: String,
     /// Description from the frontmatter; empty if it cannot be read.
     description: String,
+    /// Hash of its `SKILL.md`, to distinguish a copy from another skill of the same name.
+    skill_md: Digest,
     /// Plugins of the source's manifest that have it.
     plugins: Vec<String>,
     /// True if the folder is inside another skill.
@@ -76,6 +78,8 @@ pub(crate) struct ChosenSkills {
     pub foreign: Vec<ForeignPlugin>,
     /// Folders of skills that were left out, because a selected skill has the same name.
     left_out: BTreeSet<String>,
+    /// True if one of these skills is not a copy of the selected one.
+    is_unclear: bool,
     /// Plugins with more skills that have the name of a selected skill.
     plugins: BTreeSet<String>,
     /// Number and names of the skills outside the usual folders, which only their names choose.
@@ -146,11 +150,16 @@ fn after(outside: Option<&str>) -> String {
     outside.map(|outside| format!("; {outside}")).unwrap_or_default()
 }
 
-/// Formats the sentence about skills outside the usual folders. `None` if there are none.
-fn outside_of(skills: &[&DiscoveredSkill]) -> Option<String> {
-    let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    let example = if let [only] = skills { only.name.as_str() } else { "NAME" };
-    let named = first_of(names.into_iter().map(str::to_owned), MOST_PLACES);
+/// Formats the sentence about skills outside the usual folders. One with the name of a usual skill is named by its
+/// folder. `None` if there are none.
+fn outside_of(skills: &[&DiscoveredSkill], usual: &[&DiscoveredSkill]) -> Option<String> {
+    let name = |skill: &&DiscoveredSkill| match usual.iter().any(|other| other.name == skill.name) {
+        true => skill.folder.clone(),
+        false => skill.name.clone(),
+    };
+    let names: BTreeSet<String> = skills.iter().map(name).collect();
+    let example = if let [only] = skills { name(only) } else { "NAME".to_owned() };
+    let named = first_of(names.into_iter(), MOST_PLACES);
     (!skills.is_empty())
         .then(|| format!("{} more outside the usual folders: {named} (--skill {example})", skills.len()))
 }
@@ -180,14 +189,30 @@ pub fn shared_names(skills: &[OfferedSkill]) -> BTreeSet<&str> {
     skills.iter().map(|skill| skill.name.as_str()).filter(|name| !seen.insert(*name)).collect()
 }
 
+/// Returns the hint for a source with several skills.
+fn choice_hint(origin: &str, skills: &[OfferedSkill]) -> String {
+    let shared = shared_names(skills);
+    let by_folder = skills.iter().find(|skill| shared.contains(skill.name.as_str()) && !skill.folder.is_empty());
+    let Some(skill) = by_folder else {
+        return "choose one with --skill NAME, or install all of them with --all; --list describes them".to_owned();
+    };
+    let source = shell_word(origin);
+    format!(
+        "choose one with --skill NAME or, if several have its name, by its folder, as in `skillhub install {source} \
+         --skill {}`; to see the address of each: skillhub install {source} --list",
+        shell_word(&skill.folder)
+    )
+}
+
 impl Fails for PickError {
     fn failure(&self) -> Failure {
         match self {
             Self::None { .. } => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("name a folder that has a SKILL.md")
             }
-            Self::Several { .. } => Failure::new(FailureKind::Conflict, "ambiguous_name")
-                .hint("choose one with --skill NAME, or install all of them with --all; --list describes them"),
+            Self::Several { origin, skills, .. } => {
+                Failure::new(FailureKind::Conflict, "ambiguous_name").hint(choice_hint(origin, skills))
+            }
             Self::Missing { .. } => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("add --list to see the skills of the source")
             }
@@ -203,7 +228,8 @@ impl DiscoveredSkill {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
         let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
         let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
-        Self { folder, name, description, plugins: Vec::new(), is_nested: false }
+        let skill_md = Digest::of_bytes(skill_md);
+        Self { folder, name, description, skill_md, plugins: Vec::new(), is_nested: false }
     }
 
     /// Returns whether a plugin has the skill.
@@ -227,12 +253,15 @@ impl DiscoveredSkill {
 impl ChosenSkills {
     /// Adds the skills, but only the first of each name.
     fn add<'a>(&mut self, skills: impl IntoIterator<Item = &'a DiscoveredSkill>) {
-        let mut names: BTreeSet<String> = self.skills.iter().map(|skill| skill.name.clone()).collect();
+        let chosen = self.skills.iter().map(|skill| (skill.name.clone(), skill.skill_md));
+        let mut chosen: BTreeMap<String, Digest> = chosen.collect();
         for skill in skills {
-            if names.insert(skill.name.clone()) {
-                self.skills.push(skill.clone());
-            } else {
+            if let Some(first) = chosen.get(&skill.name) {
+                self.is_unclear |= *first != skill.skill_md;
                 self.left_out.insert(skill.folder.clone());
+            } else {
+                chosen.insert(skill.name.clone(), skill.skill_md);
+                self.skills.push(skill.clone());
             }
         }
     }
@@ -317,7 +346,7 @@ impl SourceContents {
     /// A `SKILL.md` at the top is the skill, unless others are selected by name. Otherwise, if the usual folders or the
     /// plugins of the manifest contain skills, only those count. Skills nested in another skill, and plugins in other
     /// repositories, are selected by name only. Of several with the same name, the first by preference is selected,
-    /// unless another is selected by its folder.
+    /// unless another is selected by its folder. Without a selection, they have to be copies of each other.
     pub fn choose(&self, pick: &Pick) -> Result<ChosenSkills, PickError> {
         let origin = self.origin.clone();
         if self.skills.is_empty() && self.foreign.is_empty() {
@@ -342,9 +371,10 @@ impl SourceContents {
         if skills.iter().any(&is_usual) {
             outside.extend(skills.extract_if(.., |skill| !is_usual(skill)));
         }
-        let mut chosen = ChosenSkills { outside: outside_of(&outside), ..ChosenSkills::default() };
+        let mut chosen = ChosenSkills { outside: outside_of(&outside, &skills), ..ChosenSkills::default() };
         chosen.add(skills.iter().copied());
-        if chosen.skills.is_empty() || (chosen.skills.len() > 1 && !pick.all) {
+        let is_clear = chosen.skills.len() == 1 && !chosen.is_unclear;
+        if chosen.skills.is_empty() || !(is_clear || pick.all) {
             let skills = skills.iter().map(|skill| skill.offered(&self.origin));
             let skills = skills.chain(self.foreign.iter().map(ForeignPlugin::offered)).collect();
             return Err(PickError::Several { origin, skills, outside: chosen.outside });
@@ -516,6 +546,32 @@ mod tests {
         assert!(contents.choose(&both).unwrap().warnings().is_empty());
         let Err(error) = contents.choose(&Pick::default()) else { panic!() };
         assert!(error.to_string().contains("3 skills: a in skills/a, b, a in .claude/skills/a"), "{error}");
+    }
+
+    #[test]
+    fn only_copies_of_one_name_are_chosen_unasked() {
+        let contents = |texts: [&str; 2]| {
+            let found = ["kits/one/a", "kits/two/a"].into_iter().zip(texts);
+            let found = found.map(|(folder, text)| DiscoveredSkill::new(folder.to_owned(), text.as_bytes()));
+            SourceContents::new(found.collect(), "", "src")
+        };
+        let copies = contents(["Same.", "Same."]).choose(&Pick::default()).unwrap();
+        assert_eq!(copies.warnings().len(), 1);
+        assert_eq!(folders(Ok(copies)), ["kits/one/a"]);
+        let differing = contents(["One.", "Two."]);
+        let error = differing.choose(&Pick::default()).unwrap_err();
+        assert!(error.to_string().contains("2 skills: a in kits/one/a, a in kits/two/a"), "{error}");
+        let hint = error.failure().hint.map(|hint| hint.to_string()).unwrap_or_default();
+        assert!(hint.contains("`skillhub install src --skill kits/one/a`"), "{hint}");
+        assert_eq!(folders(differing.choose(&ALL)), ["kits/one/a"], "with a warning");
+        assert_eq!(folders(differing.choose(&named("a"))), ["kits/one/a"], "with a warning");
+    }
+
+    #[test]
+    fn skill_outside_is_named_by_folder_if_its_name_is_taken() {
+        let contents = contents(&["skills/a", "docs/a"]);
+        let chosen = contents.choose(&Pick::default()).unwrap();
+        assert_eq!(chosen.warnings(), ["1 more outside the usual folders: docs/a (--skill docs/a)"]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use library::{
     Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
     interrupt::{self, Section},
 };
-use skill::{SkillName, diff};
+use skill::{SkillName, SkillPath, diff};
 
 pub(crate) use candidate::{Candidate, ImportedFolder};
 pub(crate) use error::invalid_requirement;
@@ -152,6 +152,8 @@ pub(crate) struct Batch {
     signers: Signers,
     /// Names of the folders of installed registry skills, by full name.
     folders: BTreeMap<String, SkillName>,
+    /// Folders of the installed skills of git repositories within them, by the name of the skill's folder.
+    git_paths: BTreeMap<SkillName, SkillPath>,
     /// Scan reports computed in parallel before planning.
     reports: Verdicts,
 }
@@ -163,7 +165,11 @@ impl Batch {
         let signers = signer::known(home, lock)?;
         let folder = |entry: &LockedSkill| Some((entry.origin.qualified_name()?, entry.bare_name().clone()));
         let folders = lock.skills().filter_map(folder).collect();
-        Ok(Self { signers, folders, ..Self::default() })
+        let of_git = lock.skills().filter(|entry| matches!(entry.origin, Origin::Git { .. }));
+        let path =
+            |entry: &LockedSkill| Some((entry.bare_name().clone(), candidate::path_in_repository(&entry.requested)?));
+        let git_paths = of_git.filter_map(path).collect();
+        Ok(Self { signers, folders, git_paths, ..Self::default() })
     }
 
     fn turn(&mut self) -> usize {
@@ -184,6 +190,23 @@ impl Batch {
         let turn = self.turn();
         self.settled.push((turn, result));
         turn
+    }
+
+    /// Notes the new request of each skill that is installed already in the release that it selects.
+    fn note_new_requests(&mut self, lock: &LockFile) {
+        for planned in self.planned.iter_mut().filter(|planned| !planned.step.changes()) {
+            let candidate = &mut planned.candidate;
+            let is_meant = candidate.origin.as_registry().is_some() && !candidate.is_dependency;
+            let Some(old) = lock.get(&candidate.full_name()).filter(|_| is_meant) else { continue };
+            let [before, now] = [&old.requested, &candidate.requested].map(|request| match request.as_str() {
+                "" | "latest" => "the newest release".to_owned(),
+                range => range.to_owned(),
+            });
+            if before != now {
+                let warning = format!("the lock file requested {before} and now requests {now}; updates follow that");
+                candidate.warnings.push(warning);
+            }
+        }
     }
 
     fn take_first_error(&mut self) -> Option<InstallError> {
@@ -244,6 +267,7 @@ impl Installer<'_> {
             }
         }
         self.accept_blocked(request, &lock, &mut batch)?;
+        batch.note_new_requests(&lock);
         batch.refuse_unsigned_requirements(self.registries, &lock);
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
@@ -333,7 +357,8 @@ impl Installer<'_> {
         let checked = check_signer(self.registries, &mut candidate, request, &batch.signers);
         let again = candidate.clone();
         let Self { stamp, permit, outcomes, .. } = *self;
-        let inputs = PlanInputs { reports: &batch.reports, request, stamp, permit, outcomes };
+        let (reports, git_paths) = (&batch.reports, &batch.git_paths);
+        let inputs = PlanInputs { reports, request, stamp, permit, outcomes, git_paths };
         match checked.and_then(|()| plan(self.library, candidate, inputs)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => {

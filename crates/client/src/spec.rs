@@ -2,6 +2,7 @@
 
 mod address;
 mod git;
+mod packed;
 mod site;
 
 use std::{fmt, str::FromStr};
@@ -9,12 +10,13 @@ use std::{fmt, str::FromStr};
 use library::System;
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, shell_word};
+use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath, shell_word};
 use thiserror::Error;
 
 pub use address::BrowserLink;
 pub use git::GitSpec;
 pub(crate) use git::transport_of;
+pub(crate) use packed::unpack_hint;
 pub(crate) use site::CLAWHUB;
 pub use site::{SiteApi, SiteSpec};
 
@@ -38,7 +40,7 @@ pub enum Spec {
         request: VersionRequest,
     },
     /// A folder, as written. A leading `~` is the user's home. If no folder has this name, the part after its last `#`
-    /// names one of the skills in the folder.
+    /// names one of the skills in the folder. The path of a `SKILL.md` stands for its folder.
     Folder(String),
     /// A `.skill` file, as written.
     Archive(String),
@@ -127,6 +129,9 @@ pub enum SpecError {
         /// Text after the `#`.
         text: String,
     },
+    /// The text is the path of an archive of another kind than `.skill`.
+    #[error("{0} cannot be installed as it is: only a .skill file is read without unpacking it")]
+    Packed(String),
     /// The text after the `@` is not a version or range.
     #[error(transparent)]
     Wanted(#[from] ReleaseSelectorError),
@@ -151,6 +156,10 @@ impl Fails for SpecError {
             Self::Plugin { address, text } => {
                 usage.hint(format!("skillhub install {} --skill {}", shell_word(address), shell_word(text)))
             }
+            Self::Packed(file) => match unpack_hint(file) {
+                Some(hint) => usage.hint(hint),
+                None => usage,
+            },
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
             Self::Credentials(_) => usage.hint("remove them from the URL; git's credential helper supplies them"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
@@ -245,8 +254,12 @@ impl Spec {
         if text.to_ascii_lowercase().ends_with(".skill") {
             return Ok(Self::Archive(text.to_owned()));
         }
-        if text.starts_with(['.', '/', '~']) || text.contains('\\') || system.is_drive_path(text) {
+        let is_skill_md = text.rsplit('/').next() == Some(SkillPath::SKILL_MD);
+        if is_skill_md || text.starts_with(['.', '/', '~']) || text.contains('\\') || system.is_drive_path(text) {
             return Ok(Self::Folder(text.to_owned()));
+        }
+        if unpack_hint(text).is_some() {
+            return Err(SpecError::Packed(text.to_owned()));
         }
         of_registry(text)
     }
@@ -390,13 +403,18 @@ mod tests {
 
     #[test]
     fn local_paths_are_recognised() {
-        for text in [".", "..", "./pdf", "../pdf", "/srv/pdf", "~/pdf", "~", "./a@b", "./a#b"] {
+        for text in
+            [".", "..", "./pdf", "../pdf", "/srv/pdf", "~/pdf", "~", "./a@b", "./a#b", "SKILL.md", "pdf/SKILL.md"]
+        {
             assert_eq!(spec(text), Spec::Folder(text.to_owned()));
         }
         for text in ["pdf.skill", "./pdf.skill", "/a/b.SKILL", "dist/pdf-1.0.0.skill"] {
             assert_eq!(spec(text), Spec::Archive(text.to_owned()));
         }
         assert_eq!(spec("file:///a/b%20c.skill"), Spec::Archive("/a/b c.skill".to_owned()));
+        for text in ["pdf.zip", "dist/pdf.tar.gz"] {
+            assert!(matches!(text.parse::<Spec>(), Err(SpecError::Packed(_))), "{text}");
+        }
     }
 
     #[test]

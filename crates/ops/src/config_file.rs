@@ -10,22 +10,26 @@ mod schema;
 use std::path::{Path, PathBuf};
 
 use client::{Config, ConfigError, LockFile, LockFileError, PolicyDocument, PolicyFile, settings_text};
-use compose::ToolSettings;
+use compose::{ToolSettings, suggestions::near};
 use evolve::GateConfig;
-use library::refuse_toml_flood;
+use library::{agents, find_agent, refuse_toml_flood};
 use scan::{Scanner, SettingsError};
 use serde::{Serialize, de::DeserializeOwned};
 use skill_manage::Rule;
 
 pub use self::in_force::{SettingInForce, SettingOrigin};
 use self::{
-    document::{Document, LineColumn, dotted},
+    document::{Document, LineColumn, dotted, pointer_to},
     schema::Schema,
 };
 use crate::{
     refusal::Refusal,
     workspace::{POLICY_VARIABLE, SYSTEM_POLICY, Workspace},
 };
+
+/// Minimum length in bytes of an agent's id that another id may be a misspelling of. Users have agents of their own,
+/// and short names are near each other by chance.
+const DISTINCTIVE: usize = 8;
 
 /// Kinds of configuration files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -171,7 +175,7 @@ impl Workspace {
             ("/scan", self.check_scanner(&config.scan, path)),
         ];
         let faults = checks.into_iter().filter_map(|(table, checked)| Some(located(document, table, &checked.err()?)));
-        faults.chain(misused_rule(&policy, document)).collect()
+        faults.chain(misspelt_agents(&config, document)).chain(misused_rule(&policy, document)).collect()
     }
 
     /// Returns the faults of a policy file that only the code that uses it finds.
@@ -192,6 +196,20 @@ impl Workspace {
         let settings = client::scan_settings(settings.clone(), path, &self.user_home, self.now);
         settings.and_then(|settings| client::scanner(&settings)).map(drop).map_err(described)
     }
+}
+
+/// Returns a fault for each table `[agents.ID]` whose id is probably a misspelt one of a supported agent. Any other id
+/// is that of an agent of the user.
+fn misspelt_agents(config: &Config, document: &Document<'_>) -> Vec<ConfigFault> {
+    let known = || agents().iter().map(|agent| agent.id).filter(|id| id.len() >= DISTINCTIVE);
+    let is_unknown = |id: &&String| find_agent(id).is_none() && known().all(|known| !id.contains(known));
+    let fault = |id: &String| {
+        let nearest = near(id, known())?.to_owned();
+        let pointer = pointer_to("/agents", id);
+        let fault = ConfigFault::new(document.position(&pointer), dotted(&pointer), "no supported agent has this id");
+        Some(ConfigFault { nearest: Some(nearest), ..fault })
+    };
+    config.agents.tables.keys().filter(is_unknown).filter_map(fault).collect()
 }
 
 /// Returns the fault of a lock file that only the code that uses it finds.

@@ -67,7 +67,8 @@ impl Installer<'_> {
             }
             accept::store_waivers(self.library, &candidate.name, &waivers, self.stamp)?;
             let Self { stamp, permit, outcomes, .. } = *self;
-            let inputs = PlanInputs { reports: &batch.reports, request, stamp, permit, outcomes };
+            let (reports, git_paths) = (&batch.reports, &batch.git_paths);
+            let inputs = PlanInputs { reports, request, stamp, permit, outcomes, git_paths };
             let planned = plan(self.library, candidate, inputs);
             batch.settle_again(turn, planned);
         }

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use library::Origin;
-use skill::{Bundle, Digest, Limits, SkillName, shell_word};
+use skill::{Bundle, Digest, Limits, SkillName, SkillPath, shell_word};
 
 use super::{InstallError, InstallRequest};
-use crate::{lock_file::LockedSkill, releases::ReleaseNotes};
+use crate::{lock_file::LockedSkill, releases::ReleaseNotes, spec::GitSpec};
 
 /// A skill in memory, with its origin.
 #[derive(Debug, Clone)]
@@ -54,6 +54,13 @@ impl Candidate {
     /// Returns the origin that the skill has afterwards.
     pub fn followed(&self) -> &Origin {
         self.follows.as_ref().unwrap_or(&self.origin)
+    }
+
+    /// Returns the skill's folder within its git repository. `None` for another source, for the root of the repository,
+    /// or if a fork is merged into the skill.
+    pub fn git_path(&self) -> Option<SkillPath> {
+        let is_git = self.follows.is_none() && matches!(self.origin, Origin::Git { .. });
+        is_git.then(|| path_in_repository(&self.requested)).flatten()
     }
 
     /// Returns the argument of `skillhub install` that means this skill: its full name in a registry, or its address.
@@ -117,6 +124,11 @@ impl Candidate {
         self.release = Some(std::mem::replace(&mut self.bundle, renamed));
         Ok(())
     }
+}
+
+/// Returns the folder that the address of a git repository names, as the lock file records it.
+pub(super) fn path_in_repository(requested: &str) -> Option<SkillPath> {
+    requested.parse::<GitSpec>().ok()?.path
 }
 
 /// A folder that another tool installed and that is being imported.

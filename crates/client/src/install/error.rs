@@ -21,8 +21,16 @@ use fetching::fetch_failure;
 pub use fork::ForkMergeError;
 
 use crate::{
-    agent_folders::AgentError, cache::CacheError, discovery::PickError, failure::details, git_source::GitError,
-    http::HttpError, lock_file::LockFileError, requires::Unsolved, resolve::ResolveError, spec::SpecError,
+    agent_folders::AgentError,
+    cache::CacheError,
+    discovery::PickError,
+    failure::details,
+    git_source::GitError,
+    http::HttpError,
+    lock_file::LockFileError,
+    requires::Unsolved,
+    resolve::ResolveError,
+    spec::{SpecError, unpack_hint},
 };
 
 /// Reasons why a skill, or a whole batch, was not installed.
@@ -354,6 +362,10 @@ impl Fails for InstallError {
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 of(FailureKind::NotFound, "not_found").hint("check the path")
             }
+            Self::Open { path, source } if source.kind() == io::ErrorKind::NotADirectory => Failure::io().hint(
+                unpack_hint(&path.display().to_string())
+                    .unwrap_or_else(|| "name the folder that has the SKILL.md, or a .skill file".to_owned()),
+            ),
             Self::Open { .. } => Failure::io(),
             Self::Git(error) => error.failure(),
             Self::Http(error) => error.failure(),

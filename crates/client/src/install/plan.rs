@@ -1,13 +1,13 @@
 //! [`plan`]: plans the installation of a fetched skill, given the state of the library.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use library::{
     Action, Commit, Content, FolderState, HandEditMode, Library, NewRevision, Origin, Permit, Revision, SkillChange,
     Snapshot, SnapshotError, SourceDigest, Stamp, Upstream,
 };
 use scan::{Baseline, Cleared, Reports};
-use skill::{Bundle, SkillName};
+use skill::{Bundle, SkillName, SkillPath};
 
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus, Outcomes,
@@ -26,6 +26,8 @@ pub(super) struct PlanInputs<'a> {
     pub stamp: &'a Stamp,
     pub permit: &'a Permit<'a>,
     pub outcomes: &'a Outcomes<'a>,
+    /// Folders of the installed skills of git repositories within them, by the name of the skill's folder.
+    pub git_paths: &'a BTreeMap<SkillName, SkillPath>,
 }
 
 /// Plans an installation, or returns the reason why it is impossible. A hand edit is committed first, unless the skill
@@ -188,9 +190,10 @@ fn over_installed(
     take_over: HandEditMode,
     inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
-    let PlanInputs { reports, request, stamp, outcomes, .. } = inputs;
-    let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, candidate.followed())) else {
-        return Err(exists(&candidate, head.origin.as_ref()));
+    let PlanInputs { reports, request, stamp, outcomes, git_paths, .. } = inputs;
+    let path = git_paths.get(&candidate.name);
+    let Some(origin) = head.origin.clone().filter(|origin| is_same_skill(origin, path, &candidate)) else {
+        return Err(exists(&candidate, head.origin.as_ref(), path));
     };
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
@@ -266,12 +269,19 @@ fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -
     NewRevision::new(Content::Cleared(cleared.clone()), action, stamp.clone()).with_origin(Some(origin.clone()))
 }
 
-/// Returns whether both origins are the same skill. A registry at another location may use the same owner's name for
-/// other content, so there only equal content counts.
-fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
+/// Returns whether a candidate is the installed skill. A registry at another location may use the same owner's name for
+/// other content, and a git repository may have several skills of one name, so there only equal content counts. `path`
+/// is the folder of the installed skill within its repository; `None` if it is unknown.
+fn is_same_skill(installed: &Origin, path: Option<&SkillPath>, candidate: &Candidate) -> bool {
+    let wanted = candidate.followed();
+    let is_other_path = match (path, candidate.git_path()) {
+        (Some(installed), Some(wanted)) => *installed != wanted,
+        _ => false,
+    };
+    let is_same_source = is_same_place(installed.location(), wanted.location()) && !is_other_path;
     installed.kind() == wanted.kind()
         && installed.name() == wanted.name()
-        && (is_same_place(installed.location(), wanted.location()) || installed.digest() == wanted.digest())
+        && (is_same_source || installed.digest() == wanted.digest())
 }
 
 /// Returns whether both places lead to the same skill. The place of a skill of ClawHub ends with its version.
@@ -283,18 +293,27 @@ fn is_same_place(one: &str, other: &str) -> bool {
     one == other || unversioned(one).is_some_and(|one| unversioned(other) == Some(one))
 }
 
-fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
+fn exists(candidate: &Candidate, present: Option<&Origin>, path: Option<&SkillPath>) -> InstallError {
     // The lock file has one skill of each registry's full name, so one from another registry cannot be beside it.
     let is_alone = present.and_then(Origin::qualified_name).is_some_and(|name| name == candidate.origin.name());
     InstallError::Exists {
         name: candidate.name.clone(),
-        wanted: describe(&candidate.origin).into(),
-        present: present.map_or_else(|| "a skill that was written in this library".to_owned(), describe),
+        wanted: describe_in(&candidate.origin, candidate.git_path().as_ref()).into(),
+        present: present.map_or_else(
+            || "a skill that was written in this library".to_owned(),
+            |present| describe_in(present, path),
+        ),
         unmanaged: None,
         is_adoptable: false,
         is_installed: present.is_some(),
         beside: if is_alone { Box::default() } else { candidate.beside().into() },
     }
+}
+
+/// Describes a skill with its version, its source and its folder in a git repository.
+fn describe_in(origin: &Origin, path: Option<&SkillPath>) -> String {
+    let folder = path.map(|path| format!(", folder {path}")).unwrap_or_default();
+    describe(origin) + &folder
 }
 
 /// Describes a skill with its version and source.

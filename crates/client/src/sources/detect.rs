@@ -1,6 +1,6 @@
 //! [`DetectedSource`]: the kind of a new source, found by reading it once.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use skill::failure::{Fails, FailureKind};
 
@@ -39,8 +39,7 @@ impl Sources<'_> {
         if text.contains("://") && !folders::is_pattern(text) {
             text.parse::<Spec>()?;
         }
-        let folder = self.cwd.join(paths::expanded(text, Some(self.user_home)));
-        let kinds = possible_kinds(text, is_folder(&folder));
+        let kinds = possible_kinds(text, is_folder(&self.absolute(text)));
         let (mut errors, mut is_unreachable) = (Vec::new(), false);
         for &kind in kinds {
             match self.read_once(text, kind) {
@@ -84,7 +83,7 @@ impl Sources<'_> {
     /// Returns the location as it is stored. A folder is stored with its absolute path; a relative pattern stays
     /// relative to the current folder of each search.
     fn stored_location(&self, text: &str, kind: SourceKind) -> Result<String, SourceError> {
-        let absolute = || self.cwd.join(paths::expanded(text, Some(self.user_home))).display().to_string();
+        let absolute = || self.absolute(text).display().to_string();
         let is_path = !text.contains(':') && is_folder(Path::new(&absolute()));
         Ok(match kind {
             SourceKind::WellKnown => SiteSpec::at(SiteApi::WellKnown, text)?.base,
@@ -96,6 +95,15 @@ impl Sources<'_> {
             SourceKind::Git | SourceKind::Marketplace => text.parse::<Spec>()?.to_string(),
             SourceKind::Registry => text.to_owned(),
         })
+    }
+
+    /// Returns the absolute path that a text names, without `.` and `..`. A `..` after a link leads out of the link's
+    /// target, so such a path is resolved.
+    fn absolute(&self, text: &str) -> PathBuf {
+        let path = self.cwd.join(paths::expanded(text, Some(self.user_home)));
+        let has_parent = path.components().any(|part| part == Component::ParentDir);
+        let resolved = has_parent.then(|| library::resolve(&path).ok()).flatten();
+        resolved.unwrap_or_else(|| path.components().collect())
     }
 }
 

@@ -1,13 +1,13 @@
 //! Skills in folders.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
     Origin,
     folder::{self, FolderError, ToolFiles},
 };
-use skill::Limits;
+use skill::{Limits, SkillPath};
 
 use super::{Candidate, InstallError, Local, Source};
 use crate::discovery::{self, DiscoveredSkill, Pick, SourceContents};
@@ -45,10 +45,13 @@ impl OpenFolder {
 }
 
 impl Source<'_> {
-    /// Returns the folder that a spec names, and the selection in it. If the spec as a whole is not a folder, the part
-    /// after the last `#` is the name or the path of a skill.
+    /// Returns the folder that a spec names, and the selection in it. If the spec as a whole is not a folder, it may be
+    /// the path of a `SKILL.md`, or the part after the last `#` is the name or the path of a skill.
     pub(super) fn open_spec(&self, text: &str) -> Result<(OpenFolder, Pick), InstallError> {
         let whole = self.path(text);
+        if let (false, Some(written)) = (is_folder(&whole), folder_of_skill_md(text)) {
+            return Ok((OpenFolder::open(written, &self.path(written))?, self.request.pick.clone()));
+        }
         if let (false, Some((written, skill))) = (is_folder(&whole), text.rsplit_once('#')) {
             let folder = self.path(written);
             let below = folder.join(skill);
@@ -92,6 +95,14 @@ impl Source<'_> {
         let path = place.display().to_string();
         let (requested, of) = (path.clone(), |skill| Origin::Folder { path, skill });
         self.candidate(skill, &fallback, bundle, Local { requested, local: true }, of)
+    }
+}
+
+/// Returns the folder of the path of a `SKILL.md`; `None` for another path.
+fn folder_of_skill_md(text: &str) -> Option<&str> {
+    match text.strip_suffix(SkillPath::SKILL_MD)? {
+        "" => Some("."),
+        folder => folder.ends_with(is_separator).then_some(folder),
     }
 }
 
