@@ -103,6 +103,18 @@ fn undo_restores_everything() {
     }
 }
 
+/// The undo of a setup is not a deletion, which only a person could take back.
+#[test]
+fn setup_undone_by_person_can_be_repeated() {
+    let sandbox = newcomer();
+    skill_at(&sandbox.user_skill("here"), "here");
+    sandbox.typing("y\n", &["setup"]).exits(0);
+    sandbox.typing("", &["setup", "--undo"]).exits(0);
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!(statuses(&again).len(), 5, "{again:#}");
+    assert!(statuses(&again).values().all(|status| *status == "adopted"), "{again:#}");
+}
+
 /// Hosts write their configuration at every start.
 #[test]
 fn undo_keeps_what_others_wrote() {
