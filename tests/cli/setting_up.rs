@@ -142,6 +142,49 @@ fn later_operations_are_undone_on_request() {
     assert_eq!(state(&sandbox), before);
 }
 
+/// An agent may come after the skills. A skill that a person hid from it stays hidden.
+#[test]
+fn setup_links_skills_for_new_agent() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    fs::create_dir(sandbox.home().join(".bob")).unwrap();
+    sandbox.done(&["disable", "ledger", "--agent", "bob"]);
+    let before = state(&sandbox);
+    let listed = sandbox.done(&["list"]);
+    assert_eq!(listed["lacking"][0]["command"], "skillhub setup", "{listed:#}");
+    let plan = sandbox.run(&["setup"]).exits(0).text();
+    assert!(plan.contains("deploy, forms, notes"), "{plan}");
+    let document = sandbox.done(&["setup", "-y"]);
+    let linked = document["linked"].as_array().unwrap();
+    assert!(linked.len() == 3 && linked.iter().all(|link| link["agent"] == "bob"), "{document:#}");
+    assert_eq!(document["warnings"], json!([]), "files of the first setup are not written again");
+    let folders = [sandbox.home().join(".bob/skills"), sandbox.cwd().join(".bob/skills")];
+    assert!(
+        is_link(&folders[0].join("notes")) && is_link(&folders[0].join("forms")) && is_link(&folders[1].join("deploy"))
+    );
+    assert!(!is_link(&folders[0].join("ledger")));
+    assert_eq!(sandbox.done(&["status"])["lacking"], json!([]));
+    let doctor = sandbox.done(&["doctor"]);
+    assert!(doctor["checks"].as_array().unwrap().iter().all(|check| check["code"] != "agent_not_linked"), "{doctor:#}");
+    assert_eq!(sandbox.done(&["setup", "-y"])["status"], "unchanged");
+    assert_eq!(sandbox.done(&["setup", "--undo"])["earlier"], true);
+    assert_eq!(state(&sandbox), before);
+}
+
+/// Files that an earlier setup wrote are left alone by one that adds another agent.
+#[test]
+fn second_setup_writes_only_new_files() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    fs::create_dir(sandbox.home().join(".gemini")).unwrap();
+    let document = sandbox.done(&["setup", "-y"]);
+    assert_eq!(document["warnings"], json!([]));
+    let files = document["files"].as_array().unwrap();
+    assert!(files.iter().all(|file| !file.as_str().unwrap().ends_with(".claude.json")), "{document:#}");
+    let config = fs::read_to_string(sandbox.skillhub_home().join("config.toml")).unwrap();
+    assert!(config.contains("gemini"), "{config}");
+}
+
 #[test]
 fn terminal_asks_once() {
     let sandbox = newcomer();

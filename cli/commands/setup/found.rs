@@ -7,6 +7,7 @@ use std::{
 
 use client::Adopted;
 use library::Library;
+use ops::MissingLink;
 use skill::SkillName;
 
 use crate::{
@@ -26,6 +27,10 @@ pub struct FoundLibrary {
     pub passed_over: Vec<PathBuf>,
     /// Number of skills that the library manages.
     pub managed: usize,
+    /// Links to managed skills that agents lack.
+    pub missing: Vec<MissingLink>,
+    /// Path of the library, with links resolved.
+    path: PathBuf,
 }
 
 impl FoundLibrary {
@@ -42,7 +47,24 @@ impl FoundLibrary {
         let is_outside = |path: &PathBuf| !follows_links && path.is_symlink();
         let (passed_over, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_outside);
         let skills = if paths.is_empty() { Vec::new() } else { adopt::preview(&context, &paths)? };
-        Ok(Self { context, skills, passed_over, managed })
+        let path = library.path().to_owned();
+        let mut found = Self { context, skills, passed_over, managed, missing: Vec::new(), path };
+        found.missing = found.missing_links()?;
+        Ok(found)
+    }
+
+    /// Searches for links to managed skills that agents lack.
+    ///
+    /// # Errors
+    /// The library or the configuration cannot be read.
+    pub fn missing_links(&self) -> Result<Vec<MissingLink>, CliError> {
+        let missing = self.context.missing_links()?.into_iter();
+        Ok(missing.filter(|link| link.library == self.path).collect())
+    }
+
+    /// Returns whether a setup changes the library or the links to its skills.
+    pub fn is_changed(&self) -> bool {
+        !self.skills.is_empty() || !self.missing.is_empty()
     }
 }
 
