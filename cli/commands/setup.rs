@@ -323,6 +323,7 @@ fn document<'l>(
         "ok": true, "status": status, "skills": skills,
         "managed": survey.places.iter().map(|place| place.managed).sum::<usize>(),
         "passed_over": survey.places.iter().flat_map(|place| &place.passed_over).collect::<Vec<_>>(),
+        "duplicates": survey.places.iter().flat_map(|place| &place.duplicates).map(skill_document).collect::<Vec<_>>(),
         "linked": linked.into_iter().map(links::document).collect::<Vec<_>>(),
         "agents": agents, "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
         "undo": (status == "done").then_some(UNDO),

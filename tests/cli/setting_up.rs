@@ -171,6 +171,26 @@ fn setup_links_skills_for_new_agent() {
     assert_eq!(state(&sandbox), before);
 }
 
+/// A link may have another name than the folder to which it leads, and than the frontmatter.
+#[cfg(unix)]
+#[test]
+fn linked_skill_is_managed_once() {
+    let sandbox = Sandbox::new();
+    let (folder, kept) = (sandbox.home().join(".claude/skills"), sandbox.home().join("src/memo-tools"));
+    skill_at(&kept, "memo");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["memo", "remember"] {
+        std::os::unix::fs::symlink(&kept, folder.join(name)).unwrap();
+        let document = sandbox.done(&["setup", "-y"]);
+        assert_eq!(sandbox.done(&["list"])["skills"].as_array().unwrap().len(), 1, "{document:#}");
+    }
+    assert!(!is_link(&folder.join("memo-tools")));
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!((&again["status"], &again["duplicates"][0]["name"]), (&json!("unchanged"), &json!("memo")), "{again:#}");
+    let text = sandbox.run(&["setup"]).exits(0).text();
+    assert!(text.contains("Left ~/.claude/skills/remember") && text.contains("\n  mv /"), "{text}");
+}
+
 /// Files that an earlier setup wrote are left alone by one that adds another agent.
 #[test]
 fn second_setup_writes_only_new_files() {

@@ -38,6 +38,7 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
         lines.extend(folder_lines(survey, place, &folder, &mut left));
     }
     lines.extend(passed_over(survey));
+    lines.extend(duplicates(survey));
     let agents: Vec<String> = survey.agents.iter().map(|agent| agent.agent.name.to_owned()).collect();
     if !agents.is_empty() {
         lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), WIDTH));
@@ -47,9 +48,20 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
 
 /// Formats the links that are not followed, with the commands that adopt them.
 fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
-    survey.places.iter().flat_map(|place| &place.passed_over).map(|link| {
+    survey.places.iter().flat_map(|place| &place.passed_over).flat_map(|link| {
         let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
-        format!("{WARN}Skipped{WARN:#} a link in the project; manage it: {}", visible(&command))
+        [format!("{WARN}Skipped{WARN:#} a link in the project. To manage it, run:"), format!("  {}", visible(&command))]
+    })
+}
+
+/// Formats the folders and links that show a managed skill a second time, with the commands that move them away.
+fn duplicates(survey: &Survey) -> impl Iterator<Item = String> {
+    let duplicates = survey.places.iter().flat_map(|place| &place.duplicates);
+    duplicates.filter_map(|skill| Some((skill, skill.name.as_ref()?))).flat_map(|(skill, name)| {
+        let text = format!("{} has the files of the managed skill {name}.", visible(&survey.shown(&skill.source)));
+        let mut lines = wrapped(&format!("{WARN}Left{WARN:#} {text} To show it once, run:"), WIDTH);
+        lines.push(format!("  {}", visible(&ops::move_aside(&skill.source, name))));
+        lines
     })
 }
 
