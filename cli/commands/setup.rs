@@ -29,7 +29,7 @@ use crate::{
     commands::{adopt, mcp::install},
     context::Context,
     exit::{CliError, Exit, error_of_one},
-    print::{GOOD, STRONG, WARN, visible, wrapped},
+    print::{GOOD, STRONG, WARN, styled_message, visible, wrapped},
     reading::read_line,
 };
 
@@ -51,8 +51,9 @@ const UNDO: &str = "skillhub setup --undo";
 Moves a project's skills to its .agents/skills and your own to ~/.agents/skills, and links the old places to
 them, so that every agent reads the same files. The originals are kept; `setup --undo` restores them. Adds
 skillhub to the agents' MCP servers, and a hook that records on this machine which skills their sessions used
-(not with `use_log = false` in the table [agent] of config.toml). Skills that the scanner blocks stay where they are unless you accept the findings. Without a terminal, nothing
-changes unless you pass -y.")]
+(not with `use_log = false` in the table [agent] of config.toml). Skills that the scanner blocks stay where
+they are unless you accept the findings. Run it again for skills and agents that came later. Without a terminal,
+nothing changes unless you pass -y.")]
 pub struct SetupArgs {
     /// Undo the last setup: restore folders and agents' configuration files
     #[arg(long)]
@@ -128,7 +129,7 @@ pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit,
             context.out.answer(&json!({}), |out| writeln!(out, "Nothing was changed."))?;
             Ok(Exit::Done)
         }
-        Some(answer) => carry_out(context, &survey, files, args, answer),
+        Some(answer) => carry_out(context, &survey, &files, args, answer),
         None => show_plan(context, &survey, &files),
     }
 }
@@ -190,7 +191,7 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
         .map(|agent| agent.agent.name)
         .collect();
     if !connected.is_empty() {
-        lines.push(format!("It will be added as an MCP server to {}.", connected.join(", ")));
+        lines.extend(wrapped(&format!("It will be added as an MCP server to {}.", connected.join(", ")), WIDTH));
     }
     let has_hook = |agent: &&InUse| agent.hook.as_ref().is_some_and(|hook| hook.as_ref().is_ok_and(|it| it.is_new));
     let recorded: Vec<&str> = survey.agents.iter().filter(has_hook).map(|agent| agent.agent.name).collect();
@@ -234,7 +235,7 @@ fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
 fn carry_out(
     context: &Context,
     survey: &Survey,
-    files: Vec<FileChange>,
+    files: &[FileChange],
     args: &SetupArgs,
     answer: Answer,
 ) -> Result<Exit, CliError> {
@@ -242,7 +243,7 @@ fn carry_out(
     let libraries: Vec<&Context> = changed.map(|place| &place.context).collect();
     // A setup that only adds configuration files right after another is undone together with it.
     let adds_to = libraries.is_empty() && is_last_operation(context)?;
-    let record = SetupRecord::new(context, &libraries, files.clone())?;
+    let record = SetupRecord::new(context, &libraries, files.to_vec())?;
     let (mut record, record_path) = record.begin(context, adds_to)?;
     let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),
@@ -253,7 +254,7 @@ fn carry_out(
         adopted.push((place, adopt::carry_out(&place.context, &place.paths(), options)?));
     }
     let mut warnings = Vec::new();
-    for file in &files {
+    for file in files {
         if let Err(error) = install::write(&file.path, file.before.as_deref(), &file.after) {
             warnings.push(format!("{} was not changed: {}", survey.shown(&file.path), error.message));
         }
@@ -267,7 +268,7 @@ fn carry_out(
     } else {
         record.end(context, &record_path)?;
     }
-    answer_done(context, survey, &files, &Done { adopted, linked, warnings })
+    answer_done(context, survey, files, &Done { adopted, linked, warnings })
 }
 
 /// Result of a setup.
@@ -286,7 +287,7 @@ fn answer_done(context: &Context, survey: &Survey, files: &[FileChange], done: &
         let linked = links::lines(&format!("{GOOD}Linked{GOOD:#} for"), linked);
         result_lines(survey, adopted).iter().chain(&linked).try_for_each(|line| writeln!(out, "{line}"))?;
         for warning in warnings {
-            let note = wrapped(&format!("{WARN}note{WARN:#}: {}", visible(warning)), WIDTH);
+            let note = styled_message(WARN, "note", &format!(": {}", visible(warning)), WIDTH);
             note.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         }
         let blocked =

@@ -1,5 +1,6 @@
 //! Wrapping of a line to the width of a terminal.
 
+use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 /// Wraps a line between words. A word longer than a whole line, often a path, stays intact so that it can be copied.
@@ -21,6 +22,27 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks a message into lines like [`wrapped`]. A command at its end gets a line of its own, so that it can be pasted.
+pub fn wrapped_message(message: &str, width: usize) -> Vec<String> {
+    match message.rsplit_once(": skillhub ") {
+        Some((before, command)) if message.width() > width => {
+            let mut lines = wrapped(&format!("{before}:"), width);
+            lines.push(format!("  skillhub {command}"));
+            lines
+        }
+        _ => wrapped(message, width),
+    }
+}
+
+/// Breaks a message into lines like [`wrapped_message`], with a style for the words that begin it.
+pub fn styled_message(style: Style, head: &str, rest: &str, width: usize) -> Vec<String> {
+    let mut lines = wrapped_message(&format!("{head}{rest}"), width);
+    if let Some(first) = lines.first_mut() {
+        *first = first.replacen(head, &format!("{style}{head}{style:#}"), 1);
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +53,19 @@ mod tests {
         assert_eq!(wrapped("see /a/very/long/path now", 8), ["see", "/a/very/long/path", "now"]);
         assert_eq!(wrapped("日本語 日本", 7), ["日本語", "日本"]);
         assert_eq!(wrapped("", 7), [""]);
+    }
+
+    #[test]
+    fn commands_stay_whole() {
+        assert_eq!(
+            wrapped_message("skipped; run: skillhub adopt /a/b", 12),
+            ["skipped;", "run:", "  skillhub adopt /a/b"]
+        );
+        assert_eq!(wrapped_message("run: skillhub list", 40), ["run: skillhub list"]);
+        let bold = Style::new().bold();
+        assert_eq!(
+            styled_message(bold, "note", ": one two", 9),
+            [format!("{bold}note{bold:#}: one"), "two".to_owned()]
+        );
     }
 }

@@ -279,6 +279,24 @@ fn screen_of_many_skills_is_short() {
 }
 
 #[test]
+fn lines_of_setup_and_adopt_fit() {
+    let sandbox = newcomer();
+    let folder = sandbox.home().join(".claude/skills");
+    fs::create_dir(folder.join("broken")).unwrap();
+    fs::write(folder.join("broken/SKILL.md"), "---\nname: broken\n---\nText.\n").unwrap();
+    skill_at(&folder.join("ledger-of-the-house"), "ledger");
+    skill_at(&folder.join("report"), "report");
+    write_files(&folder.join("report"), &[("scripts/run.sh", hostile_script().as_bytes(), true)]);
+    for args in [&["adopt", "--dry-run", folder.to_str().unwrap()][..], &["setup", "-y"]] {
+        let text = sandbox.run(args).text();
+        for line in text.lines().filter(|line| !line.contains("skillhub adopt")) {
+            // A long path stays whole, on a line of its own.
+            assert!(line.chars().count() <= 80 || !line.trim().contains(' '), "{line}");
+        }
+    }
+}
+
+#[test]
 fn empty_home_has_next_steps() {
     let sandbox = Sandbox::new();
     let text = sandbox.run(&["setup"]).exits(0).text();

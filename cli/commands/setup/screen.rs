@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use anstyle::Style;
 use client::{AdoptStatus, Adopted};
 use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
 use super::{Survey, found::FoundLibrary, hosts::InUse};
-use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
+use crate::print::{
+    BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, styled_message, visible, wrapped,
+    wrapped_message,
+};
 
 /// Maximum width of a line, in columns.
 pub const WIDTH: usize = 80;
@@ -59,7 +63,7 @@ fn duplicates(survey: &Survey) -> impl Iterator<Item = String> {
     let duplicates = survey.places.iter().flat_map(|place| &place.duplicates);
     duplicates.filter_map(|skill| Some((skill, skill.name.as_ref()?))).flat_map(|(skill, name)| {
         let text = format!("{} has the files of the managed skill {name}.", visible(&survey.shown(&skill.source)));
-        let mut lines = wrapped(&format!("{WARN}Left{WARN:#} {text} To show it once, run:"), WIDTH);
+        let mut lines = styled(WARN, "Left", &format!(" {text} To show it once, run:"));
         lines.push(format!("  {}", visible(&ops::move_aside(&skill.source, name))));
         lines
     })
@@ -143,7 +147,7 @@ fn worst(report: &Report) -> Option<(&Finding, String)> {
     Some((worst, if more == 0 { String::new() } else { format!(" (and {more} more)") }))
 }
 
-/// Formats the results of the adoption, with one line for each skill that is not managed.
+/// Formats the results of the adoption, with the reason for each skill that is not managed.
 pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, skills) in adopted {
@@ -151,41 +155,47 @@ pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) 
         let count = skills.iter().filter(done).count();
         if count > 0 {
             let library = place.context.shown(place.context.library_path());
-            lines.push(format!("{GOOD}Managed{GOOD:#} {} in {library}", counted(count, "skill")));
+            lines.extend(styled(GOOD, "Managed", &format!(" {} in {library}", counted(count, "skill"))));
         }
-        let left = skills.iter().filter(|skill| !done(skill));
-        lines.extend(left.map(|skill| {
+        lines.extend(skills.iter().filter(|skill| !done(skill)).flat_map(|skill| {
             let why = skill.error.as_ref().map(|error| short(skill, &error.to_string())).unwrap_or_default();
-            Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
+            styled(BAD, "Not managed", &format!(" {}: {}", visible(&name_of(skill)), visible(&why)))
         }));
     }
     lines.extend(passed_over(survey));
-    for agent in &survey.agents {
-        match &agent.connection {
-            Some(Ok(connection)) if connection.is_new => {
-                let file = survey.shown(&connection.file.path);
-                lines.push(format!("{GOOD}Connected{GOOD:#} {} over MCP: {file}", agent.agent.name));
-            }
-            Some(Err(error)) => lines.push(Table::cut(
-                &format!("{BAD}Not connected{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
-                WIDTH,
-            )),
-            _ => {}
+    lines.extend(survey.agents.iter().flat_map(|agent| agent_lines(survey, agent)));
+    lines
+}
+
+/// Formats the changes of an agent's configuration.
+fn agent_lines(survey: &Survey, agent: &InUse) -> Vec<String> {
+    let (mut lines, name) = (Vec::new(), agent.agent.name);
+    match &agent.connection {
+        Some(Ok(connection)) if connection.is_new => {
+            let file = survey.shown(&connection.file.path);
+            lines.extend(styled(GOOD, "Connected", &format!(" {name} over MCP: {file}")));
         }
-        match &agent.hook {
-            Some(Ok(hook)) if hook.is_new => {
-                let file = survey.shown(&hook.file.path);
-                lines.push(format!("{GOOD}Recording{GOOD:#} the skills that {} uses: {file}", agent.agent.name));
-            }
-            Some(Err(error)) => {
-                let text = format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message));
-                lines.extend(wrapped(&text, WIDTH));
-                // A hint of several lines is a snippet, which `mcp install` prints.
-                let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
-                lines.extend(hint.flat_map(|hint| wrapped(&visible(hint), WIDTH)));
-            }
-            _ => {}
+        Some(Err(error)) => {
+            lines.extend(styled(BAD, "Not connected", &format!(" {name}: {}", visible(&error.message))));
         }
+        _ => {}
+    }
+    match &agent.hook {
+        Some(Ok(hook)) if hook.is_new => {
+            let file = survey.shown(&hook.file.path);
+            lines.extend(styled(GOOD, "Recording", &format!(" the skills that {name} uses: {file}")));
+        }
+        Some(Err(error)) => {
+            lines.extend(styled(BAD, "Not recording", &format!(" {name}: {}", visible(&error.message))));
+            // A hint of several lines is a snippet, which `mcp install` prints.
+            let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
+            lines.extend(hint.flat_map(|hint| wrapped_message(&visible(hint), WIDTH)));
+        }
+        _ => {}
     }
     lines
+}
+
+fn styled(style: Style, head: &str, rest: &str) -> Vec<String> {
+    styled_message(style, head, rest, WIDTH)
 }

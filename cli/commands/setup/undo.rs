@@ -14,13 +14,14 @@ use super::{
     found::context_of,
     links,
     record::{FileChange, LibraryBefore, SetupRecord},
+    screen::WIDTH,
 };
 use crate::{
     args::Global,
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{GOOD, WARN, visible},
+    print::{GOOD, WARN, styled_message, visible},
     reading::text_at,
 };
 
@@ -78,7 +79,9 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         if earlier {
             writeln!(out, "An earlier setup remains. Undo it too: {UNDO}")?;
         }
-        warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
+        let notes = warnings.iter().map(|warning| format!(": {}", visible(warning)));
+        let notes = notes.flat_map(|note| styled_message(WARN, "note", &note, WIDTH)).collect::<Vec<_>>();
+        notes.iter().try_for_each(|line| out.message(format_args!("{line}")))
     })?;
     Ok(Exit::Done)
 }
