@@ -33,7 +33,7 @@ pub use skill_manage::documents::time;
 pub use table::Table;
 pub use terminal::{escape_controls, plain_json};
 pub use verdict::{detail_lines, findings_lines, problem_line, severity_style, verdict_style, waiver_words};
-pub use wrap::{folded, hanging, wrapped};
+pub use wrap::{folded, hanging, wrapped, wrapped_message};
 
 use crate::{
     args::{Color, Global},

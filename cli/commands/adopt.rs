@@ -13,13 +13,20 @@ use ops::FolderVisibility;
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
 use skill::counted;
+use unicode_width::UnicodeWidthStr;
 
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint, is_acceptable_at_once},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible, wrapped_message},
 };
+
+/// Width of the text output, in columns.
+const WIDTH: usize = 80;
+
+/// Indentation of a reason that does not fit beside its skill, below the skill's name.
+const REASON: &str = "            ";
 
 /// Flags of `adopt`.
 #[derive(Debug, Args)]
@@ -137,7 +144,7 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
     let (style, word) = word(skill.status);
     writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", context.short(&skill.source))?;
     if skill.status == AdoptStatus::PassedOver {
-        writeln!(out, "  {}", visible(&passed_over(context, skill)))?;
+        write_indented(out, "  ", &visible(&passed_over(context, skill)))?;
     }
     if let Some(path) = &skill.path {
         let copied = if skill.copied { " (copied; the original stays)" } else { "" };
@@ -151,15 +158,26 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     for problem in &skill.problems {
-        writeln!(out, "  {}", problem_line(problem))?;
+        write_indented(out, "  ", &problem_line(problem))?;
     }
     for warning in &skill.warnings {
-        out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
+        note(out, "  ", warning)?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        out.message(format_args!("  {WARN}note{WARN:#}: the folder is not updated yet: {pending}"))?;
+        note(out, "  ", &format!("the folder is not updated yet: {pending}"))?;
     }
     Ok(())
+}
+
+/// Prints a text in lines that fit, each with this indentation.
+fn write_indented(out: &mut Page, indent: &str, text: &str) -> io::Result<()> {
+    wrapped_message(text, WIDTH - indent.len()).iter().try_for_each(|line| writeln!(out, "{indent}{line}"))
+}
+
+/// Prints a warning in lines that fit, each with this indentation.
+fn note(out: &mut Page, indent: &str, warning: &str) -> io::Result<()> {
+    let lines = wrapped_message(&format!("{WARN}note{WARN:#}: {warning}"), WIDTH - indent.len());
+    lines.iter().try_for_each(|line| out.message(format_args!("{indent}{line}")))
 }
 
 /// Prints one line per folder, and then the counts by result.
@@ -169,10 +187,16 @@ fn lines(context: &Context, all: &[Adopted], out: &mut Page) -> io::Result<()> {
         let of_source = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
         let why = visible(&reason(context, skill));
-        writeln!(out, "{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}  {why}", visible(&name))?;
+        let head = format!("{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}", visible(&name));
+        if word.len().max(11) + name.width() + why.width() + 3 <= WIDTH {
+            writeln!(out, "{head}  {why}")?;
+        } else {
+            writeln!(out, "{head}")?;
+            write_indented(out, REASON, &why)?;
+        }
     }
     for warning in all.iter().flat_map(|skill| &skill.warnings) {
-        out.message(format_args!("{WARN}note{WARN:#}: {warning}"))?;
+        note(out, "", warning)?;
     }
     let count = |status| all.iter().filter(|skill| skill.status == status).count();
     let counts = [
@@ -217,10 +241,10 @@ fn reason(context: &Context, skill: &Adopted) -> String {
 
 /// Formats the most severe blocking finding, with the number of further ones.
 fn blocked_by(report: &Report) -> Option<String> {
-    let Finding { path, line, message, rule, .. } = report.worst_new()?;
+    let Finding { path, line, rule, .. } = report.worst_new()?;
     let more = report.blocking().count().saturating_sub(1);
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    Some(format!("{path}:{line} {message} [{rule}]{more}"))
+    Some(format!("{rule} in {path}:{line}{more}"))
 }
 
 fn document(skill: &Adopted) -> Value {

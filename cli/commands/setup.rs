@@ -2,6 +2,7 @@
 
 mod found;
 mod hosts;
+mod links;
 mod record;
 mod screen;
 mod undo;
@@ -13,6 +14,7 @@ use std::{
 
 use clap::Args;
 use client::{AdoptStatus, Adopted};
+use ops::MissingLink;
 use serde_json::{Value, json};
 use skill::counted;
 
@@ -27,7 +29,7 @@ use crate::{
     commands::{adopt, mcp::install},
     context::Context,
     exit::{CliError, Exit, error_of_one},
-    print::{STRONG, WARN, visible, wrapped},
+    print::{GOOD, STRONG, WARN, visible, wrapped, wrapped_message},
     reading::read_line,
 };
 
@@ -49,8 +51,9 @@ const UNDO: &str = "skillhub setup --undo";
 Moves a project's skills to its .agents/skills and your own to ~/.agents/skills, and links the old places to
 them, so that every agent reads the same files. The originals are kept; `setup --undo` restores them. Adds
 skillhub to the agents' MCP servers, and a hook that records on this machine which skills their sessions used
-(not with `use_log = false` in the table [agent] of config.toml). Skills that the scanner blocks stay where they are unless you accept the findings. Without a terminal, nothing
-changes unless you pass -y.")]
+(not with `use_log = false` in the table [agent] of config.toml). Skills that the scanner blocks stay where
+they are unless you accept the findings. Run it again for skills and agents that came later. Without a terminal,
+nothing changes unless you pass -y.")]
 pub struct SetupArgs {
     /// Undo the last setup: restore folders and agents' configuration files
     #[arg(long)]
@@ -93,6 +96,11 @@ impl Survey {
         self.places.iter().flat_map(|place| &place.skills)
     }
 
+    /// Returns the links to managed skills that agents lack.
+    fn missing(&self) -> impl Iterator<Item = &MissingLink> {
+        self.places.iter().flat_map(|place| &place.missing)
+    }
+
     /// Returns the configuration files that would change.
     fn files(&self, context: &Context) -> Result<Vec<FileChange>, CliError> {
         let mut files: Vec<FileChange> = self.agents.iter().flat_map(InUse::new_files).cloned().collect();
@@ -113,7 +121,7 @@ pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit,
     }
     let survey = Survey::of(context, global, args.link || context.is_at_terminal())?;
     let files = survey.files(context)?;
-    if survey.skills().next().is_none() && files.is_empty() {
+    if files.is_empty() && !survey.places.iter().any(FoundLibrary::is_changed) {
         return nothing_to_do(context, &survey);
     }
     match decide(context, global, &survey, &files)? {
@@ -121,7 +129,7 @@ pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit,
             context.out.answer(&json!({}), |out| writeln!(out, "Nothing was changed."))?;
             Ok(Exit::Done)
         }
-        Some(answer) => carry_out(context, &survey, files, args, answer),
+        Some(answer) => carry_out(context, &survey, &files, args, answer),
         None => show_plan(context, &survey, &files),
     }
 }
@@ -175,6 +183,7 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     if survey.skills().next().is_some() {
         lines.push("skillhub will move the skills to .agents/skills and put links in their place.".to_owned());
     }
+    lines.extend(links::lines("It will link for", survey.missing()));
     let connected: Vec<&str> = survey
         .agents
         .iter()
@@ -182,7 +191,7 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
         .map(|agent| agent.agent.name)
         .collect();
     if !connected.is_empty() {
-        lines.push(format!("It will be added as an MCP server to {}.", connected.join(", ")));
+        lines.extend(wrapped(&format!("It will be added as an MCP server to {}.", connected.join(", ")), WIDTH));
     }
     let has_hook = |agent: &&InUse| agent.hook.as_ref().is_some_and(|hook| hook.as_ref().is_ok_and(|it| it.is_new));
     let recorded: Vec<&str> = survey.agents.iter().filter(has_hook).map(|agent| agent.agent.name).collect();
@@ -199,7 +208,7 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
 /// Prints the plan and the command that carries it out, when nobody can be asked.
 fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result<Exit, CliError> {
     let skills: Vec<Value> = survey.skills().map(skill_document).collect();
-    let document = document("dry_run", skills, survey, files);
+    let document = document("dry_run", skills, survey, files, survey.missing());
     context.out.answer(&document, |out| {
         survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         plan_lines(survey, files).iter().try_for_each(|line| writeln!(out, "{line}"))?;
@@ -210,7 +219,7 @@ fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result
 
 fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
     let managed: usize = survey.places.iter().map(|place| place.managed).sum();
-    context.out.answer(&document("unchanged", Vec::new(), survey, &[]), |out| {
+    context.out.answer(&document("unchanged", Vec::new(), survey, &[], []), |out| {
         survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         if managed > 0 {
             return writeln!(out, "Everything is set up.");
@@ -226,54 +235,60 @@ fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
 fn carry_out(
     context: &Context,
     survey: &Survey,
-    files: Vec<FileChange>,
+    files: &[FileChange],
     args: &SetupArgs,
     answer: Answer,
 ) -> Result<Exit, CliError> {
-    let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
-    let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
+    let changed = survey.places.iter().filter(|place| place.is_changed());
+    let libraries: Vec<&Context> = changed.map(|place| &place.context).collect();
     // A setup that only adds configuration files right after another is undone together with it.
     let adds_to = libraries.is_empty() && is_last_operation(context)?;
-    let (mut record, record_path) = SetupRecord::new(context, &libraries, files)?.begin(context, adds_to)?;
+    let record = SetupRecord::new(context, &libraries, files.to_vec())?;
+    let (mut record, record_path) = record.begin(context, adds_to)?;
     let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),
         accepts_all: answer == Answer::Accept,
     };
     let mut adopted = Vec::new();
-    for place in with_skills() {
+    for place in survey.places.iter().filter(|place| !place.skills.is_empty()) {
         adopted.push((place, adopt::carry_out(&place.context, &place.paths(), options)?));
     }
     let mut warnings = Vec::new();
-    for file in &record.files {
+    for file in files {
         if let Err(error) = install::write(&file.path, file.before.as_deref(), &file.after) {
             warnings.push(format!("{} was not changed: {}", survey.shown(&file.path), error.message));
         }
     }
     warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
+    let linked = links::link_missing(&survey.places, options.replaces_tracked, &mut record, &mut warnings)?;
     let has_adopted = adopted.iter().flat_map(|(_, skills)| skills).any(|skill| skill.status == AdoptStatus::Adopted);
-    if record.attempts == 1 && record.files.is_empty() && !has_adopted {
+    if record.attempts == 1 && record.files.is_empty() && !has_adopted && linked.is_empty() {
         // Nothing was done that could be undone, so `setup --undo` must refer to the previous setup.
         SetupRecord::forget(&record_path)?;
     } else {
         record.end(context, &record_path)?;
     }
-    answer_done(context, survey, &record, &adopted, &warnings)
+    answer_done(context, survey, files, &Done { adopted, linked, warnings })
 }
 
-fn answer_done(
-    context: &Context,
-    survey: &Survey,
-    record: &SetupRecord,
-    adopted: &[(&FoundLibrary, Vec<Adopted>)],
-    warnings: &[String],
-) -> Result<Exit, CliError> {
+/// Result of a setup.
+struct Done<'s> {
+    adopted: Vec<(&'s FoundLibrary, Vec<Adopted>)>,
+    linked: Vec<MissingLink>,
+    warnings: Vec<String>,
+}
+
+fn answer_done(context: &Context, survey: &Survey, files: &[FileChange], done: &Done<'_>) -> Result<Exit, CliError> {
+    let Done { adopted, linked, warnings } = done;
     let skills: Vec<Value> = adopted.iter().flat_map(|(_, skills)| skills).map(skill_document).collect();
-    let mut document = document("done", skills, survey, &record.files);
+    let mut document = document("done", skills, survey, files, linked);
     document["warnings"] = json!(warnings);
     context.out.answer(&document, |out| {
-        result_lines(survey, adopted).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        let linked = links::lines(&format!("{GOOD}Linked{GOOD:#} for"), linked);
+        result_lines(survey, adopted).iter().chain(&linked).try_for_each(|line| writeln!(out, "{line}"))?;
         for warning in warnings {
-            out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning)))?;
+            let note = wrapped_message(&format!("{WARN}note{WARN:#}: {}", visible(warning)), WIDTH);
+            note.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         }
         let blocked =
             adopted.iter().flat_map(|(_, skills)| skills).filter(|skill| adopt::can_be_accepted(skill)).count();
@@ -297,12 +312,20 @@ fn skill_document(skill: &Adopted) -> Value {
     })
 }
 
-fn document(status: &str, skills: Vec<Value>, survey: &Survey, files: &[FileChange]) -> Value {
+fn document<'l>(
+    status: &str,
+    skills: Vec<Value>,
+    survey: &Survey,
+    files: &[FileChange],
+    linked: impl IntoIterator<Item = &'l MissingLink>,
+) -> Value {
     let agents: Vec<Value> = survey.agents.iter().map(agent_document).collect();
     json!({
         "ok": true, "status": status, "skills": skills,
         "managed": survey.places.iter().map(|place| place.managed).sum::<usize>(),
         "passed_over": survey.places.iter().flat_map(|place| &place.passed_over).collect::<Vec<_>>(),
+        "duplicates": survey.places.iter().flat_map(|place| &place.duplicates).map(skill_document).collect::<Vec<_>>(),
+        "linked": linked.into_iter().map(links::document).collect::<Vec<_>>(),
         "agents": agents, "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
         "undo": (status == "done").then_some(UNDO),
     })

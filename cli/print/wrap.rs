@@ -44,6 +44,18 @@ pub fn hanging(line: &str, terminal: Option<usize>) -> Vec<String> {
     parts.map(|(at, part)| format!("{}{part}", " ".repeat(if at == 0 { indent } else { indent + HANG }))).collect()
 }
 
+/// Breaks a message into lines like [`wrapped`]. A command at its end gets a line of its own, so that it can be pasted.
+pub fn wrapped_message(message: &str, width: usize) -> Vec<String> {
+    match message.rsplit_once(": skillhub ") {
+        Some((before, command)) if columns(message) > width => {
+            let mut lines = wrapped(&format!("{before}:"), width);
+            lines.push(format!("  skillhub {command}"));
+            lines
+        }
+        _ => wrapped(message, width),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +81,14 @@ mod tests {
     fn further_lines_hang_below_the_first() {
         assert_eq!(hanging("  one two three", Some(14)), ["  one two", "      three"]);
         assert_eq!(hanging("  one two three", None), ["  one two three"]);
+    }
+
+    #[test]
+    fn commands_stay_whole() {
+        assert_eq!(
+            wrapped_message("skipped; run: skillhub adopt /a/b", 12),
+            ["skipped;", "run:", "  skillhub adopt /a/b"]
+        );
+        assert_eq!(wrapped_message("run: skillhub list", 40), ["run: skillhub list"]);
     }
 }

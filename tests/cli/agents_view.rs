@@ -337,7 +337,7 @@ fn list_names_reading_agents() {
     let lacking = only(&list["lacking"]);
     assert_eq!((&lacking["agent"], &lacking["in_use"]), (&json!("claude-code"), &json!(true)));
     assert_eq!(lacking["command"], "skillhub enable demo --agent claude-code");
-    assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "ok"]]);
+    assert_eq!(findings(&sandbox, "agents"), [["agent_not_linked", "warn"]]);
     assert_eq!(sandbox.done(&["status"])["lacking"], list["lacking"]);
     std::os::unix::fs::symlink("../../.agents/skills/demo", root.join(".claude/skills/demo")).unwrap();
     let list = sandbox.done(&["list"]);

@@ -127,6 +127,23 @@ fn read_only_home_leaves_library_unchanged() {
 }
 
 #[test]
+fn doctor_reports_read_only_home() {
+    let place = Place::new();
+    let library = place.library();
+    place.run(&["install", "./demo", "--library", &library]).done();
+    let home = place.sandbox.skillhub_home();
+    for read_only in [home.clone(), home.join("libraries")] {
+        set_mode(&read_only, 0o500);
+        let document = place.run(&["doctor", "--library", &library]).exits(1).json();
+        let found = document["checks"].as_array().unwrap().iter().find(|check| check["code"] == "read_only").unwrap();
+        assert_eq!(found["path"], read_only.to_str().unwrap(), "{found:#}");
+        assert!(found["message"].as_str().unwrap().contains("chmod u+w "), "{found:#}");
+        set_mode(&read_only, 0o700);
+        place.run(&["doctor", "--library", &library]).done();
+    }
+}
+
+#[test]
 fn another_users_library_is_refused() {
     let place = Place::new();
     if !place.is_root {

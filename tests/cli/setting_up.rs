@@ -103,6 +103,18 @@ fn undo_restores_everything() {
     }
 }
 
+/// The undo of a setup is not a deletion, which only a person could take back.
+#[test]
+fn setup_undone_by_person_can_be_repeated() {
+    let sandbox = newcomer();
+    skill_at(&sandbox.user_skill("here"), "here");
+    sandbox.typing("y\n", &["setup"]).exits(0);
+    sandbox.typing("", &["setup", "--undo"]).exits(0);
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!(statuses(&again).len(), 5, "{again:#}");
+    assert!(statuses(&again).values().all(|status| *status == "adopted"), "{again:#}");
+}
+
 /// Hosts write their configuration at every start.
 #[test]
 fn undo_keeps_what_others_wrote() {
@@ -128,6 +140,69 @@ fn later_operations_are_undone_on_request() {
     assert_eq!(state(&sandbox), after);
     sandbox.done(&["setup", "--undo", "-y"]);
     assert_eq!(state(&sandbox), before);
+}
+
+/// An agent may come after the skills. A skill that a person hid from it stays hidden.
+#[test]
+fn setup_links_skills_for_new_agent() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    fs::create_dir(sandbox.home().join(".bob")).unwrap();
+    sandbox.done(&["disable", "ledger", "--agent", "bob"]);
+    let before = state(&sandbox);
+    let listed = sandbox.done(&["list"]);
+    assert_eq!(listed["lacking"][0]["command"], "skillhub setup", "{listed:#}");
+    let plan = sandbox.run(&["setup"]).exits(0).text();
+    assert!(plan.contains("deploy, forms, notes"), "{plan}");
+    let document = sandbox.done(&["setup", "-y"]);
+    let linked = document["linked"].as_array().unwrap();
+    assert!(linked.len() == 3 && linked.iter().all(|link| link["agent"] == "bob"), "{document:#}");
+    assert_eq!(document["warnings"], json!([]), "files of the first setup are not written again");
+    let folders = [sandbox.home().join(".bob/skills"), sandbox.cwd().join(".bob/skills")];
+    assert!(
+        is_link(&folders[0].join("notes")) && is_link(&folders[0].join("forms")) && is_link(&folders[1].join("deploy"))
+    );
+    assert!(!is_link(&folders[0].join("ledger")));
+    assert_eq!(sandbox.done(&["status"])["lacking"], json!([]));
+    let doctor = sandbox.done(&["doctor"]);
+    assert!(doctor["checks"].as_array().unwrap().iter().all(|check| check["code"] != "agent_not_linked"), "{doctor:#}");
+    assert_eq!(sandbox.done(&["setup", "-y"])["status"], "unchanged");
+    assert_eq!(sandbox.done(&["setup", "--undo"])["earlier"], true);
+    assert_eq!(state(&sandbox), before);
+}
+
+/// A link may have another name than the folder to which it leads, and than the frontmatter.
+#[cfg(unix)]
+#[test]
+fn linked_skill_is_managed_once() {
+    let sandbox = Sandbox::new();
+    let (folder, kept) = (sandbox.home().join(".claude/skills"), sandbox.home().join("src/memo-tools"));
+    skill_at(&kept, "memo");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["memo", "remember"] {
+        std::os::unix::fs::symlink(&kept, folder.join(name)).unwrap();
+        let document = sandbox.done(&["setup", "-y"]);
+        assert_eq!(sandbox.done(&["list"])["skills"].as_array().unwrap().len(), 1, "{document:#}");
+    }
+    assert!(!is_link(&folder.join("memo-tools")));
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!((&again["status"], &again["duplicates"][0]["name"]), (&json!("unchanged"), &json!("memo")), "{again:#}");
+    let text = sandbox.run(&["setup"]).exits(0).text();
+    assert!(text.contains("Left ~/.claude/skills/remember") && text.contains("\n  mv /"), "{text}");
+}
+
+/// Files that an earlier setup wrote are left alone by one that adds another agent.
+#[test]
+fn second_setup_writes_only_new_files() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    fs::create_dir(sandbox.home().join(".gemini")).unwrap();
+    let document = sandbox.done(&["setup", "-y"]);
+    assert_eq!(document["warnings"], json!([]));
+    let files = document["files"].as_array().unwrap();
+    assert!(files.iter().all(|file| !file.as_str().unwrap().ends_with(".claude.json")), "{document:#}");
+    let config = fs::read_to_string(sandbox.skillhub_home().join("config.toml")).unwrap();
+    assert!(config.contains("gemini"), "{config}");
 }
 
 #[test]
@@ -200,6 +275,24 @@ fn screen_of_many_skills_is_short() {
     assert!(text.lines().count() <= 40, "{text}");
     for line in text.lines() {
         assert!(line.trim_end().chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn lines_of_setup_and_adopt_fit() {
+    let sandbox = newcomer();
+    let folder = sandbox.home().join(".claude/skills");
+    fs::create_dir(folder.join("broken")).unwrap();
+    fs::write(folder.join("broken/SKILL.md"), "---\nname: broken\n---\nText.\n").unwrap();
+    skill_at(&folder.join("ledger-of-the-house"), "ledger");
+    skill_at(&folder.join("report"), "report");
+    write_files(&folder.join("report"), &[("scripts/run.sh", hostile_script().as_bytes(), true)]);
+    for args in [&["adopt", "--dry-run", folder.to_str().unwrap()][..], &["setup", "-y"]] {
+        let text = sandbox.run(args).text();
+        for line in text.lines().filter(|line| !line.contains("skillhub adopt")) {
+            // A long path stays whole, on a line of its own.
+            assert!(line.chars().count() <= 80 || !line.trim().contains(' '), "{line}");
+        }
     }
 }
 

@@ -33,7 +33,11 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
         }
     }
     for one in &agents.lacking {
-        findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
+        let message = format!("{}: {}", one.message(), one.command);
+        match one.in_use {
+            true => findings.warn("agents", "agent_not_linked", one.agent, message),
+            false => findings.note("agents", "agent_not_linked", one.agent, message),
+        }
     }
     for (agent, warning) in context.listing_warnings(Catalogue::inspect)? {
         findings.warn("agents", "descriptions_not_listed", agent, warning);

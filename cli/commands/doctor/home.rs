@@ -1,6 +1,9 @@
 //! Checks of the home: permissions, owners, leftovers, the cache, mirrors and the lock.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use library::{FolderPermissions, Home, Library, PathAccessError};
 use skill::counted;
@@ -25,6 +28,7 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     let home = context.home.path();
     let places = library::look_at_places(&[home, library.path()])?;
     check_owners(context, &places, findings);
+    check_read_only(home, &places, findings);
     check_modes(context, library, &places, findings);
     check_lock(library, findings)?;
     for path in client::leftover_files(&context.home, library.own_path(), &setup::written_folders(context)) {
@@ -82,6 +86,20 @@ fn check_owners(context: &Context, places: &FolderPermissions, findings: &mut Fi
         findings.cannot("owners", "foreign_file", context.home.path().display(), message);
     }
     findings.close("owners", context.home.path(), format!("{}, all your own", counted(places.looked_at, "file")));
+}
+
+/// Checks that the user can write in the home.
+fn check_read_only(home: &Path, places: &FolderPermissions, findings: &mut Findings) {
+    let in_home = |path: &&PathBuf| path.starts_with(home) || home.starts_with(path);
+    let read_only: Vec<&PathBuf> = places.read_only.iter().filter(in_home).collect();
+    let Some(first) = read_only.first() else { return };
+    let (more, command, place) = match read_only.len() {
+        1 => (String::new(), "chmod u+w", first.as_path()),
+        count => (format!(", nor to {} in it", counted(count - 1, "more folder")), "chmod -R u+w", home),
+    };
+    let place = shell_word(&place.display().to_string());
+    let message = format!("you cannot write to it{more}, so commands that store something fail: {command} {place}");
+    findings.cannot("modes", "read_only", first.display(), message);
 }
 
 /// Checks for files that other users can write. Permissions inside a home that nobody else can enter do not matter. The

@@ -1,12 +1,14 @@
 //! Libraries, and the skills around them that `setup` can manage.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
-use client::Adopted;
+use client::{AdoptStatus, Adopted};
 use library::Library;
+use ops::MissingLink;
 use skill::SkillName;
 
 use crate::{
@@ -24,8 +26,14 @@ pub struct FoundLibrary {
     pub skills: Vec<Adopted>,
     /// Links to skills elsewhere that are not followed. Links in a project may have come with its clone.
     pub passed_over: Vec<PathBuf>,
+    /// Folders and links with the files of a managed skill, under another name than the skill's.
+    pub duplicates: Vec<Adopted>,
     /// Number of skills that the library manages.
     pub managed: usize,
+    /// Links to managed skills that agents lack.
+    pub missing: Vec<MissingLink>,
+    /// Path of the library, with links resolved.
+    path: PathBuf,
 }
 
 impl FoundLibrary {
@@ -42,8 +50,32 @@ impl FoundLibrary {
         let is_outside = |path: &PathBuf| !follows_links && path.is_symlink();
         let (passed_over, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_outside);
         let skills = if paths.is_empty() { Vec::new() } else { adopt::preview(&context, &paths)? };
-        Ok(Self { context, skills, passed_over, managed })
+        let (duplicates, skills): (Vec<_>, Vec<_>) = skills.into_iter().partition(is_duplicate);
+        let path = library.path().to_owned();
+        let mut found = Self { context, skills, passed_over, duplicates, managed, missing: Vec::new(), path };
+        found.missing = found.missing_links()?;
+        Ok(found)
     }
+
+    /// Searches for links to managed skills that agents lack.
+    ///
+    /// # Errors
+    /// The library or the configuration cannot be read.
+    pub fn missing_links(&self) -> Result<Vec<MissingLink>, CliError> {
+        let missing = self.context.missing_links()?.into_iter();
+        Ok(missing.filter(|link| link.library == self.path).collect())
+    }
+
+    /// Returns whether a setup changes the library or the links to its skills.
+    pub fn is_changed(&self) -> bool {
+        !self.skills.is_empty() || !self.missing.is_empty()
+    }
+}
+
+/// Returns whether a folder has the files of a managed skill of another name. A link cannot take its place.
+fn is_duplicate(skill: &Adopted) -> bool {
+    let name = skill.name.as_ref().map(|name| OsStr::new(name.as_str()));
+    skill.status == AdoptStatus::Unchanged && skill.source.file_name() != name
 }
 
 /// Returns the project's library, if there is a project, and the user's. Links in the user's folders are always

@@ -111,6 +111,13 @@ impl SetupRecord {
         })
     }
 
+    /// Adds a folder and its ancestors, as far as they do not exist, to those that the setup creates.
+    pub fn note_absent(&mut self, folder: &Path) {
+        let absent = absent_folders(folder).into_iter().filter(|folder| !self.folders.contains(folder));
+        let absent: Vec<PathBuf> = absent.collect();
+        self.folders.extend(absent);
+    }
+
     /// Merges an earlier setup into this one, so that undo restores the state before the earlier one.
     fn after(mut self, first: &Self) -> Self {
         for library in &mut self.libraries {

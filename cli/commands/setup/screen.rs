@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use anstyle::Style;
 use client::{AdoptStatus, Adopted};
 use scan::{Finding, Report};
 use skill::{counted, failure::Fails};
 
 use super::{Survey, found::FoundLibrary, hosts::InUse};
-use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
+use crate::print::{
+    BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped, wrapped_message,
+};
 
 /// Maximum width of a line, in columns.
 pub const WIDTH: usize = 80;
@@ -38,6 +41,7 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
         lines.extend(folder_lines(survey, place, &folder, &mut left));
     }
     lines.extend(passed_over(survey));
+    lines.extend(duplicates(survey));
     let agents: Vec<String> = survey.agents.iter().map(|agent| agent.agent.name.to_owned()).collect();
     if !agents.is_empty() {
         lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), WIDTH));
@@ -47,9 +51,20 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
 
 /// Formats the links that are not followed, with the commands that adopt them.
 fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
-    survey.places.iter().flat_map(|place| &place.passed_over).map(|link| {
+    survey.places.iter().flat_map(|place| &place.passed_over).flat_map(|link| {
         let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
-        format!("{WARN}Skipped{WARN:#} a link in the project; manage it: {}", visible(&command))
+        [format!("{WARN}Skipped{WARN:#} a link in the project. To manage it, run:"), format!("  {}", visible(&command))]
+    })
+}
+
+/// Formats the folders and links that show a managed skill a second time, with the commands that move them away.
+fn duplicates(survey: &Survey) -> impl Iterator<Item = String> {
+    let duplicates = survey.places.iter().flat_map(|place| &place.duplicates);
+    duplicates.filter_map(|skill| Some((skill, skill.name.as_ref()?))).flat_map(|(skill, name)| {
+        let text = format!("{} has the files of the managed skill {name}.", visible(&survey.shown(&skill.source)));
+        let mut lines = styled(WARN, "Left", &format!(" {text} To show it once, run:"));
+        lines.push(format!("  {}", visible(&ops::move_aside(&skill.source, name))));
+        lines
     })
 }
 
@@ -131,7 +146,7 @@ fn worst(report: &Report) -> Option<(&Finding, String)> {
     Some((worst, if more == 0 { String::new() } else { format!(" (and {more} more)") }))
 }
 
-/// Formats the results of the adoption, with one line for each skill that is not managed.
+/// Formats the results of the adoption, with the reason for each skill that is not managed.
 pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, skills) in adopted {
@@ -139,41 +154,47 @@ pub fn result_lines(survey: &Survey, adopted: &[(&FoundLibrary, Vec<Adopted>)]) 
         let count = skills.iter().filter(done).count();
         if count > 0 {
             let library = place.context.shown(place.context.library_path());
-            lines.push(format!("{GOOD}Managed{GOOD:#} {} in {library}", counted(count, "skill")));
+            lines.extend(styled(GOOD, "Managed", &format!(" {} in {library}", counted(count, "skill"))));
         }
-        let left = skills.iter().filter(|skill| !done(skill));
-        lines.extend(left.map(|skill| {
+        lines.extend(skills.iter().filter(|skill| !done(skill)).flat_map(|skill| {
             let why = skill.error.as_ref().map(|error| short(skill, &error.to_string())).unwrap_or_default();
-            Table::cut(&format!("{BAD}Not managed{BAD:#} {}: {}", visible(&name_of(skill)), visible(&why)), WIDTH)
+            styled(BAD, "Not managed", &format!(" {}: {}", visible(&name_of(skill)), visible(&why)))
         }));
     }
     lines.extend(passed_over(survey));
-    for agent in &survey.agents {
-        match &agent.connection {
-            Some(Ok(connection)) if connection.is_new => {
-                let file = survey.shown(&connection.file.path);
-                lines.push(format!("{GOOD}Connected{GOOD:#} {} over MCP: {file}", agent.agent.name));
-            }
-            Some(Err(error)) => lines.push(Table::cut(
-                &format!("{BAD}Not connected{BAD:#} {}: {}", agent.agent.name, visible(&error.message)),
-                WIDTH,
-            )),
-            _ => {}
+    lines.extend(survey.agents.iter().flat_map(|agent| agent_lines(survey, agent)));
+    lines
+}
+
+/// Formats the changes of an agent's configuration.
+fn agent_lines(survey: &Survey, agent: &InUse) -> Vec<String> {
+    let (mut lines, name) = (Vec::new(), agent.agent.name);
+    match &agent.connection {
+        Some(Ok(connection)) if connection.is_new => {
+            let file = survey.shown(&connection.file.path);
+            lines.extend(styled(GOOD, "Connected", &format!(" {name} over MCP: {file}")));
         }
-        match &agent.hook {
-            Some(Ok(hook)) if hook.is_new => {
-                let file = survey.shown(&hook.file.path);
-                lines.push(format!("{GOOD}Recording{GOOD:#} the skills that {} uses: {file}", agent.agent.name));
-            }
-            Some(Err(error)) => {
-                let text = format!("{BAD}Not recording{BAD:#} {}: {}", agent.agent.name, visible(&error.message));
-                lines.extend(wrapped(&text, WIDTH));
-                // A hint of several lines is a snippet, which `mcp install` prints.
-                let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
-                lines.extend(hint.flat_map(|hint| wrapped(&visible(hint), WIDTH)));
-            }
-            _ => {}
+        Some(Err(error)) => {
+            lines.extend(styled(BAD, "Not connected", &format!(" {name}: {}", visible(&error.message))));
         }
+        _ => {}
+    }
+    match &agent.hook {
+        Some(Ok(hook)) if hook.is_new => {
+            let file = survey.shown(&hook.file.path);
+            lines.extend(styled(GOOD, "Recording", &format!(" the skills that {name} uses: {file}")));
+        }
+        Some(Err(error)) => {
+            lines.extend(styled(BAD, "Not recording", &format!(" {name}: {}", visible(&error.message))));
+            // A hint of several lines is a snippet, which `mcp install` prints.
+            let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
+            lines.extend(hint.flat_map(|hint| wrapped_message(&visible(hint), WIDTH)));
+        }
+        _ => {}
     }
     lines
+}
+
+fn styled(style: Style, head: &str, rest: &str) -> Vec<String> {
+    wrapped_message(&format!("{style}{head}{style:#}{rest}"), WIDTH)
 }

@@ -12,14 +12,16 @@ use skill::counted;
 use super::{
     UNDO,
     found::context_of,
+    links,
     record::{FileChange, LibraryBefore, SetupRecord},
+    screen::WIDTH,
 };
 use crate::{
     args::Global,
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{GOOD, WARN, visible},
+    print::{GOOD, WARN, visible, wrapped_message},
     reading::text_at,
 };
 
@@ -77,7 +79,9 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         if earlier {
             writeln!(out, "An earlier setup remains. Undo it too: {UNDO}")?;
         }
-        warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
+        let notes = warnings.iter().map(|warning| format!("{WARN}note{WARN:#}: {}", visible(warning)));
+        let notes = notes.flat_map(|note| wrapped_message(&note, WIDTH)).collect::<Vec<_>>();
+        notes.iter().try_for_each(|line| out.message(format_args!("{line}")))
     })?;
     Ok(Exit::Done)
 }
@@ -120,16 +124,20 @@ fn standing(operations: &[Operation]) -> Vec<Operation> {
     left
 }
 
+/// Returns whether an operation may belong to a setup, by its action.
+fn is_of_setup(operation: &Operation) -> bool {
+    operation.action == Action::Adopt.as_str() || links::is_of_setup(operation)
+}
+
 /// Returns whether every operation belongs to an attempt of the setup.
 fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
-    let is_adopt = |operation: &Operation| operation.action == Action::Adopt.as_str();
-    !operations.is_empty() && operations.len() <= attempts && operations.iter().all(is_adopt)
+    !operations.is_empty() && operations.len() <= attempts && operations.iter().all(is_of_setup)
 }
 
 /// Refuses if other operations followed the setup, because they would be undone as well.
 fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> Result<(), CliError> {
     let operations = standing(&since(context, before)?);
-    let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
+    let later = operations.iter().filter(|operation| !is_of_setup(operation)).count();
     // The setup's undo was interrupted after this library.
     let undo = client::undo_reason(&before.operation);
     let is_undone = operations.first().is_some_and(|last| last.reason.as_deref() == Some(undo.as_str()));

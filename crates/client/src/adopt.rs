@@ -2,6 +2,7 @@
 
 mod accepting;
 mod folders;
+mod look;
 
 use std::{
     collections::BTreeMap,
@@ -10,24 +11,23 @@ use std::{
 };
 
 use library::{
-    Action, Commit, CommitError, Committed, Content, Denied, Event, FolderState, Library, LibraryError, LinkChanges,
-    LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
-    folder::{self, FolderError, ToolFiles},
+    Action, Commit, CommitError, Committed, Content, Denied, Event, Library, LibraryError, LinkChanges, LinkPlan,
+    NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError, folder::FolderError,
     interrupt::Section,
 };
-use scan::{Baseline, Blocked, Cleared, Report, Verdict};
+use scan::{Blocked, Cleared, Report, Verdict};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, shell_word, validate};
+use skill::{Bundle, Digest, NameError, Problem, SkillName, shell_word};
 use thiserror::Error;
 
 use accepting::accept_blocked;
 use folders::{Expanded, expand};
+use look::look_at;
 
 use crate::{
     accept::{Accept, BlockedSkill},
     agent_folders::{AgentFolder, AgentFolders},
-    discovery::skill_md_of,
     failure::details,
     install::{Linking, paths_of},
     placed::RELINK,
@@ -249,7 +249,7 @@ pub fn adopt(
     for found in skills {
         let mut result = Adopted::of(&found.place);
         result.agents = request.folder_of(&found.place).map(|folder| folder.ids).unwrap_or_default();
-        match look_at(library, &found.real, stamp, permit, &mut result) {
+        match look_at(library, &found, stamp, permit, &mut result) {
             Ok(Some(commit)) if is_other(&commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(Some(commit)) => {
                 result.status = if request.dry_run { AdoptStatus::DryRun } else { AdoptStatus::Adopted };
@@ -396,59 +396,6 @@ fn permit_adopting(name: &SkillName, files: &Bundle, verdict: Verdict, permit: &
 fn is_other(commits: &[Passed], commit: &Passed) -> bool {
     let same_name = commits.iter().find(|(skill, ..)| *skill == commit.0);
     same_name.is_some_and(|known| !known.2.bundle().same_but_line_ends(commit.2.bundle()))
-}
-
-/// Builds the commit for a folder; `None` if the library already has the skill.
-fn look_at(
-    library: &Library,
-    path: &Path,
-    stamp: &Stamp,
-    permit: &Permit<'_>,
-    result: &mut Adopted,
-) -> Result<Option<Passed>, AdoptError> {
-    let bundle = read(path)?;
-    let in_library = path.parent() == Some(library.path());
-    let name = name_of(path, &bundle, result)?;
-    result.name = Some(name.clone());
-    result.path = Some(library.path().join(name.as_str()));
-    result.digest = Some(bundle.digest());
-    result.copied = !in_library;
-    let head = library.head(&name)?;
-    if let Some(head) = head.as_ref().filter(|head| !head.tombstone) {
-        // The policy decides first, so that a skill hidden from an agent gets the same answer as an unused name.
-        permit_adopting(&name, &bundle, Verdict::Allow, permit)?;
-        result.revision = Some(head.id.clone());
-        let is_known = in_library || library.former_contents(&name).any(|former| folder::has_content(&bundle, &former));
-        return if is_known { Ok(None) } else { Err(AdoptError::Exists(name)) };
-    }
-    if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {
-        return Err(AdoptError::Exists(name));
-    }
-    library.check_pinned(&name, &stamp.actor)?;
-    let cleared = library.clear(&name, bundle, Baseline::None)??;
-    result.report = Some(cleared.report().clone());
-    permit_adopting(&name, cleared.bundle(), cleared.report().verdict(), permit)?;
-    Ok(Some((name, head.map(|head| head.id), cleared, in_library)))
-}
-
-fn read(path: &Path) -> Result<Bundle, AdoptError> {
-    let dir = folder::open_resolved(path).map_err(|source| AdoptError::Open { path: path.to_owned(), source })?;
-    if !skill_md_of(&dir).is_ok_and(|found| found.is_some()) {
-        return Err(AdoptError::NoSkill { path: path.to_owned() });
-    }
-    folder::read_dir(dir, ToolFiles::Skip, &Limits::default())
-        .map_err(|source| AdoptError::Folder { path: path.to_owned(), source })
-}
-
-/// Returns the folder's name, which identifies the skill. If it is not a valid skill name, returns the frontmatter's.
-fn name_of(path: &Path, bundle: &Bundle, result: &mut Adopted) -> Result<SkillName, AdoptError> {
-    let folder = path.file_name().unwrap_or_default().to_string_lossy();
-    let loaded = validate::load_bundle(bundle, &folder, &Limits::default())
-        .map_err(|problems| AdoptError::Invalid { path: path.to_owned(), problems })?;
-    result.problems = loaded.problems;
-    SkillName::parse(&folder)
-        .or_else(|fault| SkillName::parse(&loaded.name).map_err(|_| fault))
-        .map_err(|source| AdoptError::Name { name: folder.into_owned(), source })
 }
 
 impl Adopted {

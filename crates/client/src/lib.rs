@@ -158,7 +158,7 @@ pub use lock_file::{
 };
 pub use login::{Login, LoginError, Logins};
 pub use placed::{
-    LinkState, LinkedSkill, MovedLink, MovedOutcome, VisibilityOutcome, follow_move, hide_from, linked_skills,
+    LinkState, LinkedSkill, MovedLink, MovedOutcome, RELINK, VisibilityOutcome, follow_move, hide_from, linked_skills,
     repair_link, show_in, sync_link, sync_links,
 };
 pub use policy_file::{PolicyDocument, PolicyFile, settings_text};

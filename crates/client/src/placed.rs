@@ -10,8 +10,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use library::{AgentDir, AgentLinkError, Library, LibraryError, Stamp};
 use skill::SkillName;
 
-pub(crate) use for_agents::RELINK;
-pub use for_agents::{hide_from, show_in};
+pub use for_agents::{RELINK, hide_from, show_in};
 pub use moved::{MovedLink, MovedOutcome, follow_move};
 pub use visibility::{VisibilityOutcome, sync_link, sync_links};
 

@@ -86,6 +86,22 @@ fn external_link_is_kept_as_original() {
     assert!(elsewhere.join("SKILL.md").exists());
 }
 
+/// A link may have the name of the skill, and the folder that of a repository.
+#[test]
+fn link_gives_skill_its_name() {
+    let world = World::new();
+    let (agents, elsewhere) = (world.project().join(".claude/skills"), world.root.join("dotfiles/pdf-tools"));
+    write(&elsewhere.join("SKILL.md"), &skill_md("pdf", "Mine."));
+    fs::create_dir_all(&agents).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, agents.join("pdf")).unwrap();
+    let results = adopted(&world, &[agents.join("pdf")]);
+    assert_eq!(results[0].originals, [agents.join("pdf")], "{results:?}");
+    assert!(!agents.join("pdf-tools").is_symlink() && world.library_path().join("pdf/SKILL.md").exists());
+    let results = adopted(&world, &[elsewhere]);
+    assert_eq!(results[0].status, AdoptStatus::Unchanged, "the files are managed: {results:?}");
+    assert_eq!(results[0].path, Some(world.library_path().join("pdf")));
+}
+
 #[test]
 fn identical_folders_become_one_skill() {
     let world = World::new();

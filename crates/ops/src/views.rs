@@ -1,6 +1,7 @@
 //! Comparison of the skills here with the content that agents read.
 
 mod hidden;
+mod missing;
 
 use std::{
     collections::HashMap,
@@ -15,10 +16,10 @@ use skill_manage::documents::HostsDocument;
 
 use crate::{refusal::Refusal, visibility::FolderVisibility, visible::visible, workspace::Workspace};
 
-pub use self::hidden::Remedy;
-
-/// Maximum number of skills named in a sentence. More are counted.
-const NAMED: usize = 3;
+pub use self::{
+    hidden::Remedy,
+    missing::{MissingLink, MissingSkills},
+};
 
 /// The views of all agents that are in use or known here.
 #[derive(Default)]
@@ -51,18 +52,6 @@ pub struct Difference {
     pub command: String,
     /// Library of the skill, if the location is a link to it that `doctor --fix` removes.
     pub link_to: Option<PathBuf>,
-}
-
-/// An agent whose host does not find some skills.
-pub struct MissingSkills {
-    /// Id of the agent.
-    pub agent: &'static str,
-    /// True if the agent is in use, false if it is only known by a folder in the home.
-    pub in_use: bool,
-    /// Skills that its host does not find.
-    pub skills: Vec<SkillName>,
-    /// Command that links the skills.
-    pub command: String,
 }
 
 impl AgentViews {
@@ -103,7 +92,10 @@ impl AgentViews {
             picture.differences.extend(hidden);
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
-        picture.lacking = lacks.map(|(host, skills)| lacking(place, host, &skills, hosts.is_in_use(host.id))).collect();
+        let missing = |(host, skills): (&Host, Vec<&ListedSkill>)| {
+            MissingSkills::of(place, &sight, catalogue, host, &skills, hosts.is_in_use(host.id))
+        };
+        picture.lacking = lacks.map(missing).collect();
         Ok(picture)
     }
 }
@@ -131,23 +123,6 @@ impl Difference {
             "skill": self.skill.as_str(), "code": self.code, "agents": self.agents, "path": self.path,
             "reads": self.reads.as_str(), "revision": revision, "message": self.message, "hint": self.command,
         })
-    }
-}
-
-impl MissingSkills {
-    /// Formats the agent and its missing skills as JSON.
-    pub fn document(&self) -> Value {
-        let skills: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
-        json!({"agent": self.agent, "in_use": self.in_use, "skills": skills, "command": self.command})
-    }
-
-    /// Describes the missing skills, as a sentence without its period.
-    pub fn message(&self) -> String {
-        if self.skills.len() > NAMED {
-            return format!("{} does not see {} of the skills", self.agent, self.skills.len());
-        }
-        let names: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
-        format!("{} does not see {}", self.agent, names.join(", "))
     }
 }
 
@@ -297,18 +272,4 @@ pub fn move_aside(path: &Path, name: &SkillName) -> String {
 fn is_hidden_from(host: &Host, listed: &ListedSkill, state: &State) -> bool {
     let hidden_in = state.of(&listed.name).hidden_in;
     hidden_in.iter().any(|folder| host.owns(&folder.join(listed.name.as_str())))
-}
-
-fn lacking(place: &Workspace, host: &Host, skills: &[&ListedSkill], in_use: bool) -> MissingSkills {
-    let command = match skills {
-        [ListedSkill { head: None, path: Some(path), .. }] => {
-            format!("skillhub adopt {}", shell_word(&path.display().to_string()))
-        }
-        [only] => {
-            let is_global = only.scope == Scope::User && place.project().is_some();
-            format!("skillhub enable {} --agent {}{}", only.name, host.id, if is_global { " --global" } else { "" })
-        }
-        _ => "skillhub setup".to_owned(),
-    };
-    MissingSkills { agent: host.id, in_use, skills: skills.iter().map(|listed| listed.name.clone()).collect(), command }
 }

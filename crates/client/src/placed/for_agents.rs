@@ -6,7 +6,7 @@ use skill::SkillName;
 use crate::{agent_folders::AgentFolder, install::Linking, tracked::TrackedFolders};
 
 /// Name in the log of the action that updates links automatically. `undo` reverses it.
-pub(crate) const RELINK: &str = "relink";
+pub const RELINK: &str = "relink";
 
 /// Links a skill in agents' folders. The links replace originals with one of the skill's contents, unless git tracks
 /// them and `replaces_tracked` is not set.

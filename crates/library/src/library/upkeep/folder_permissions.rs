@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, Metadata},
+};
 
 use super::super::LibraryError;
 use crate::{disk::open_dir, path_access_error::PathAccessError};
@@ -21,6 +24,8 @@ pub struct FolderPermissions {
     pub foreign: Vec<(PathBuf, u32)>,
     /// Files and folders that others may write.
     pub writable: Vec<PathBuf>,
+    /// Folders that the user may not write. If the first folder does not exist, the folder in which it would be created.
+    pub read_only: Vec<PathBuf>,
     /// True if nobody else can enter the first folder, so that permissions below it are irrelevant.
     pub is_private: bool,
     /// Number of files and folders checked.
@@ -34,7 +39,12 @@ pub struct FolderPermissions {
 pub fn look_at_places(folders: &[&Path]) -> Result<FolderPermissions, LibraryError> {
     let mut places = FolderPermissions::default();
     for (number, path) in folders.iter().enumerate() {
-        let Some(dir) = open_dir(path)? else { continue };
+        let Some(dir) = open_dir(path)? else {
+            let exists = |folder: &&Path| Dir::open_ambient_dir(folder, ambient_authority()).is_ok();
+            let above = path.ancestors().skip(1).find(exists);
+            places.read_only.extend(above.filter(|above| number == 0 && is_read_only(above)).map(Path::to_owned));
+            continue;
+        };
         let own = dir.dir_metadata().map_err(PathAccessError::io(*path))?;
         if number == 0 {
             places.is_private = is_private(&own);
@@ -102,6 +112,9 @@ impl FolderPermissions {
         if is_writable(metadata) {
             self.writable.push(path.to_owned());
         }
+        if metadata.is_dir() && is_read_only(path) {
+            self.read_only.push(path.to_owned());
+        }
     }
 }
 
@@ -121,6 +134,16 @@ fn is_writable(metadata: &Metadata) -> bool {
     !metadata.is_symlink() && crate::ownership::is_writable_by_others(mode_of(metadata), gid)
 }
 
+/// Returns whether the permissions, or a mount, prevent this user from writing to a folder.
+#[cfg(unix)]
+fn is_read_only(folder: &Path) -> bool {
+    use rustix::{
+        fs::{Access, access},
+        io::Errno,
+    };
+    access(folder, Access::WRITE_OK).is_err_and(|error| [Errno::ACCESS, Errno::ROFS].contains(&error))
+}
+
 #[cfg(unix)]
 fn foreign_owner(metadata: &Metadata) -> Option<u32> {
     let owner = cap_std::fs::MetadataExt::uid(metadata);
@@ -134,6 +157,11 @@ fn is_private(_metadata: &Metadata) -> bool {
 
 #[cfg(not(unix))]
 fn is_writable(_metadata: &Metadata) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_read_only(_folder: &Path) -> bool {
     false
 }
 
