@@ -139,6 +139,26 @@ fn new_skill_of_an_agent_can_be_deleted() {
 }
 
 #[test]
+fn long_change_is_shown_by_screenfuls() {
+    let sandbox = Sandbox::new();
+    let body: Vec<String> = (0..200).map(|line| format!("row {line}.")).collect();
+    sandbox.create("long", &body.join("\n"));
+    let review = |typed: &str| -> Answer {
+        let mut command = sandbox.command(&["review"]);
+        command.env("PAGER", "false");
+        sandbox.with_terminal_typing(command, &["review"], Terminal::BOTH, typed).exits(0)
+    };
+    let folded = review("q");
+    assert!(folded.text().contains("+row 9.") && !folded.text().contains("+row 199."), "{folded}");
+    assert!(folded.text().contains("more lines"), "{folded}");
+    let whole = review("mmmmmmmmk");
+    for row in &body {
+        assert_eq!(whole.text().matches(&format!("+{row}")).count(), 1, "{row}: {whole}");
+    }
+    assert!(whole.text().contains("Kept revision 1 of long"), "{whole}");
+}
+
+#[test]
 fn deleted_before_a_look_is_no_change() {
     let sandbox = Sandbox::new();
     sandbox.create("brief", "a body");
