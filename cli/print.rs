@@ -309,7 +309,8 @@ pub fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
-fn terminal_lines() -> usize {
+/// Returns the height of the terminal, or 40 lines if it is unknown.
+pub fn terminal_lines() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
 }
 

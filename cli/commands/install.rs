@@ -29,10 +29,13 @@ use crate::{
     hints, needs,
     print::{
         BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines, folded,
-        notes_lines, terminal_columns, verdict_style, visible,
+        notes_lines, terminal_columns, verdict_style, visible, wrapped,
     },
     reading::text_at,
 };
+
+/// Width, in columns, of the names of unchanged skills.
+const NAMES_COLUMNS: usize = 70;
 
 /// Flags of `install`.
 #[derive(Debug, Args)]
@@ -247,7 +250,12 @@ pub fn answer(
     document["warnings"] = json!(warnings);
     hints::complete(&mut document);
     context.out.answer(&document, |out| {
-        installed.iter().try_for_each(|skill| text(context, skill, out))?;
+        let is_folded = |skill: &&Installed| installed.len() > 1 && is_without_news(skill);
+        installed.iter().filter(|skill| !is_folded(skill)).try_for_each(|skill| text(context, skill, out))?;
+        let folded: Vec<String> = installed.iter().filter(is_folded).map(|skill| visible(&skill.name)).collect();
+        if !folded.is_empty() {
+            writeln!(out, "{GOOD}Unchanged{GOOD:#} {}", wrapped(&folded.join(", "), NAMES_COLUMNS).join("\n  "))?;
+        }
         match installed.len() {
             0 => writeln!(out, "{nothing}"),
             1 => Ok(()),
@@ -257,6 +265,13 @@ pub fn answer(
     })?;
     context.note_warnings(warnings);
     Ok(gravest.map_or(Exit::Done, Exit::from))
+}
+
+/// Returns whether nothing more than its name is to be told about an unchanged skill.
+fn is_without_news(skill: &Installed) -> bool {
+    let has_findings = skill.report.as_ref().is_some_and(|report| !report.findings.is_empty());
+    let is_noted = skill.error.is_some() || skill.checkout_pending.is_some() || !skill.warnings.is_empty();
+    skill.status == InstallStatus::Unchanged && skill.links.is_empty() && !has_findings && !is_noted
 }
 
 /// Counts the skills by result, such as `70 installed, 8 unchanged`.

@@ -42,7 +42,13 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     }
     let exit = outcomes.iter().map(|(_, result)| exit_of_one(result.as_ref().err())).max().unwrap_or(Exit::Done);
     let document = json!({"ok": exit == Exit::Done, "skills": outcomes.iter().map(document).collect::<Vec<_>>()});
-    context.out.answer(&document, |out| outcomes.iter().try_for_each(|outcome| text(context, outcome, out)))?;
+    context.out.answer(&document, |out| {
+        outcomes.iter().try_for_each(|outcome| text(context, outcome, out))?;
+        match outcomes.iter().any(|(_, result)| result.is_ok()) {
+            true => out.message(format_args!("Undo it, with links and lock-file lines: skillhub undo")),
+            false => Ok(()),
+        }
+    })?;
     Ok(exit)
 }
 
@@ -75,5 +81,5 @@ fn text(context: &Context, (name, result): &Outcome, out: &mut Page) -> io::Resu
     if let Some(pending) = &skill.checkout_pending {
         out.message(format_args!("  {WARN}note{WARN:#}: the folder is not removed yet: {pending}"))?;
     }
-    out.message(format_args!("  Restore it: skillhub rollback {name}"))
+    Ok(())
 }

@@ -76,6 +76,17 @@ fn failing_agent_change_is_rolled_back() {
 }
 
 #[test]
+fn status_without_judgement_admits_recorded_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha");
+    let status = |args: &[&str]| sandbox.run(&[&["evolve", "status"], args].concat()).exits(0).text();
+    assert!(status(&[]).contains("no recorded runs"), "nothing is recorded");
+    sandbox.done(&["record", "demo", "--event", "completed", "--run", "r1"]);
+    let told = status(&[]);
+    assert!(!told.contains("no recorded runs") && told.contains("skillhub stats"), "{told}");
+}
+
+#[test]
 fn persons_change_only_raises_alarm() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Entry, Sandbox, Terminal, pair, skill_md, snapshot};
+use crate::support::{Answer, Entry, Sandbox, Terminal, pair, skill_md, snapshot, write_files};
 
 /// Changes of agents in the week that a person reviews, and the skills that they change.
 const CHANGES: usize = 80;
@@ -136,6 +136,46 @@ fn new_skill_of_an_agent_can_be_deleted() {
     assert!(walked.text().contains("new, 1 revision") && walked.text().contains("Deleted learned"), "{walked}");
     assert!(!sandbox.user_skill("learned").exists());
     assert_eq!(waiting(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn long_change_is_shown_by_screenfuls() {
+    let sandbox = Sandbox::new();
+    let body: Vec<String> = (0..200).map(|line| format!("row {line}.")).collect();
+    sandbox.create("long", &body.join("\n"));
+    let review = |typed: &str| -> Answer {
+        let mut command = sandbox.command(&["review"]);
+        command.env("PAGER", "false");
+        sandbox.with_terminal_typing(command, &["review"], Terminal::BOTH, typed).exits(0)
+    };
+    let folded = review("q");
+    assert!(folded.text().contains("+row 9.") && !folded.text().contains("+row 199."), "{folded}");
+    assert!(folded.text().contains("more lines"), "{folded}");
+    let whole = review("mmmmmmmmk");
+    for row in &body {
+        assert_eq!(whole.text().matches(&format!("+{row}")).count(), 1, "{row}: {whole}");
+    }
+    assert!(whole.text().contains("Kept revision 1 of long"), "{whole}");
+}
+
+#[test]
+fn deleted_before_a_look_is_no_change() {
+    let sandbox = Sandbox::new();
+    sandbox.create("brief", "a body");
+    sandbox.done(&["manage", "delete", "brief"]);
+    for command in ["status", "list"] {
+        assert_eq!(sandbox.done(&[command])["changed_since_review"], json!([]), "{command}");
+    }
+    let walked = sandbox.typing("", &["review"]).exits(0);
+    assert!(walked.text().contains("Nothing changed since you looked"), "{walked}");
+    // A folder that was there before skillhub knew it is missed.
+    let text = skill_md("own", "Made by hand. Use in tests.", "mine");
+    write_files(&sandbox.user_skill("own"), &[("SKILL.md", text.as_bytes(), false)]);
+    sandbox.done(&["manage", "delete", "own"]);
+    assert_eq!(sandbox.done(&["status"])["changed_since_review"], json!(["own"]));
+    let walked = sandbox.typing("r", &["review"]).exits(0);
+    assert!(walked.text().contains("deleted since revision 1"), "{walked}");
+    assert!(fs::read_to_string(sandbox.user_skill("own").join("SKILL.md")).unwrap().contains("mine"));
 }
 
 /// A short form of `bench/year.py`, which times the commands.

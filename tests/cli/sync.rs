@@ -124,6 +124,24 @@ fn edits_of_two_machines_are_merged() {
 }
 
 #[test]
+fn merge_of_machines_can_be_undone() {
+    let (_shared, one, two) = pair();
+    one.patch("demo", "first line", "first line of one");
+    two.patch("demo", "last line", "last line of two");
+    let before = two.text("demo");
+    one.sync();
+    assert_eq!(change(&two.sync(), "demo"), "merged");
+    let merged = two.text("demo");
+    two.sandbox.done(&["undo"]);
+    assert_eq!(two.text("demo"), before);
+    two.sync();
+    assert_eq!(change(&one.sync(), "demo"), "received");
+    assert_eq!(one.text("demo"), before, "the undo reaches the other machine");
+    two.sandbox.done(&["undo"]);
+    assert_eq!(two.text("demo"), merged, "and can be undone");
+}
+
+#[test]
 fn conflict_waits_for_a_person() {
     for decision in ["accept", "reject"] {
         let (_shared, one, two) = pair();

@@ -99,6 +99,9 @@ fn undone_uninstall_restores_the_range() {
     let sandbox = installed();
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
     there_and_back(&sandbox, &["uninstall", "demo"], "uninstall");
+    let told = sandbox.run(&["uninstall", "demo"]).exits(0).text();
+    assert!(told.ends_with(": skillhub undo\n") && !told.contains("rollback"), "{told}");
+    sandbox.done(&["undo"]);
     let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
     assert!(fs::read_to_string(lock).unwrap().contains("requested = \"^1.0\""));
     assert!(link(&sandbox).join("SKILL.md").exists());

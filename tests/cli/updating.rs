@@ -115,8 +115,9 @@ fn local_changes_are_diffed_against_release() {
 fn conflicting_update_becomes_a_proposal() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let before = snapshot(&sandbox.user_skill("demo"));
-    let dry = sandbox.done(&["update", "--dry-run"]);
+    let dry = sandbox.ask(&["update", "--dry-run"]).exits(6).json();
     assert_eq!(first(&dry)["conflicts"][0]["path"], "SKILL.md");
+    assert_eq!((&first(&dry)["status"], &first(&dry)["proposal"]), (&json!("conflict"), &Value::Null), "{dry:#}");
     assert_eq!(sandbox.done(&["review", "list"])["proposals"], json!([]));
     let conflict = sandbox.ask(&["update"]).exits(6).json();
     let (status, id) = (&first(&conflict)["status"], first(&conflict)["proposal"].as_str().unwrap());
@@ -130,6 +131,20 @@ fn conflicting_update_becomes_a_proposal() {
     let both = "<<<<<<< yours\n2. Group by kind and area.\n=======\n2. Sort by kind.\n>>>>>>> acme/demo 1.1.0\n";
     assert!(marked.contains(both), "{marked}");
     assert_eq!(sandbox.done(&["review", "show", id])["proposal"]["release"]["unresolved"], json!(["SKILL.md"]));
+}
+
+#[test]
+fn unchanged_skills_share_one_line() {
+    let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
+    for name in ["one", "two"] {
+        sandbox.skill(name, "Reads notes. Use in tests.", &[]);
+        sandbox.done(&["publish", name, "--owner", "acme", "--version", "1.0.0"]);
+        sandbox.done(&["install", &format!("acme/{name}")]);
+    }
+    let told = sandbox.run(&["update", "--dry-run"]).exits(0).text();
+    let unchanged: Vec<&str> = told.lines().filter(|line| line.contains("Unchanged")).collect();
+    assert_eq!(unchanged, ["Unchanged acme/one, acme/two"], "{told}");
+    assert!(told.ends_with("3 skills: 2 unchanged, 1 dry run\n"), "{told}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use evolve::{Decision, Evaluation, Evidence, Line, Verdict};
-use library::StoredTrial;
+use library::{Library, StoredTrial};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -75,18 +75,18 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
 pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let mut found = Vec::new();
-    let libraries = match &named {
+    let mut libraries = match &named {
         Some(name) => vec![context.library_with(name)?],
         None => context.visible_libraries()?,
     };
     let config = context.gate()?;
     let terms = config.terms(None).map_err(failed)?;
-    for mut library in libraries {
+    for library in &mut libraries {
         let names = library.skills()?.into_iter().map(|(name, _)| name);
         for name in names.filter(|name| named.as_ref().is_none_or(|named| named == name)).collect::<Vec<_>>() {
             found.extend(match args.dry_run {
-                true => evolve::look(&library, &name, &terms, config.on_decline(), context.now)?,
-                false => context.run_gate(&mut library, &name)?,
+                true => evolve::look(library, &name, &terms, config.on_decline(), context.now)?,
+                false => context.run_gate(library, &name)?,
             });
         }
     }
@@ -97,13 +97,31 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let reaches = found.iter().map(|found| reach(context, found)).collect::<Result<Vec<_>, _>>()?;
     let both = || found.iter().zip(&reaches);
     let skills: Vec<Value> = both().map(|(found, reach)| document(found, reach.as_ref())).collect();
+    let is_recorded = found.is_empty() && has_runs(&libraries, named.as_ref())?;
     context.out.answer(&json!({"ok": true, "skills": skills}), |out| {
+        if is_recorded {
+            writeln!(out, "No trials, and nothing to judge by the recorded runs yet")?;
+            let name = named.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+            return out.message(format_args!("See the runs: skillhub stats{name}"));
+        }
         if found.is_empty() {
             return writeln!(out, "No trials, and no recorded runs to judge a skill by");
         }
         both().try_for_each(|(found, reach)| out.write_all(text(found, reach.as_ref()).as_bytes()))
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns whether runs of the named skill, or of any skill, are recorded.
+fn has_runs(libraries: &[Library], named: Option<&SkillName>) -> Result<bool, CliError> {
+    for library in libraries {
+        for (name, _) in library.skills()? {
+            if named.is_none_or(|named| *named == name) && !library.outcomes(&name)?.outcomes.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Determines the agents that can follow a running trial.

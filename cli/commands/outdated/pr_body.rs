@@ -70,7 +70,8 @@ fn section(skill: &Outdated, result: Option<&Installed>) -> String {
     push_list(&mut text, "Notes", skill.warnings.iter().map(|warning| hints::for_user(warning)));
     push_list(&mut text, "Not checked", skill.error.iter().map(ToString::to_string));
     if let Some(result) = result.filter(|_| skill.wanted.is_some()) {
-        push_list(&mut text, "This update fails", result.error.iter().map(ToString::to_string));
+        let error = result.error.iter().filter(|_| result.conflicts.is_empty());
+        push_list(&mut text, "This update fails", error.map(ToString::to_string));
         push_list(&mut text, "Conflicts with local changes", result.conflicts.iter().map(ToString::to_string));
         push_delta(&mut text, result.delta.as_ref());
     }

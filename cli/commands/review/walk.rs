@@ -19,7 +19,7 @@ use super::{
 use crate::{
     context::Context,
     exit::{CliError, Exit},
-    print::{GOOD, coloured_diff},
+    print::{FAINT, GOOD, coloured_diff, terminal_lines},
 };
 
 /// Reply to an item.
@@ -34,6 +34,11 @@ enum Reply {
 const EDIT: Choice<Reply> = ('e', "edit", Reply::Edit);
 const SKIP: Choice<Reply> = ('s', "skip", Reply::Skip);
 const QUIT: Choice<Reply> = ('q', "quit", Reply::Quit);
+/// Shows the next screenful; `None` because it replies to nothing.
+const MORE: Choice<Option<Reply>> = ('m', "more", None);
+
+/// Lines of the screen that the question below a screenful takes.
+const QUESTION_LINES: usize = 3;
 
 /// Returns the replies to an item.
 fn choices(shown: &ShownItem) -> Vec<Choice<Reply>> {
@@ -82,8 +87,7 @@ fn one(
     reviewer: &Reviewer,
 ) -> Result<Reply, CliError> {
     while let Some(shown) = context.show_item(inbox, item)? {
-        context.out.long_answer(&Value::Null, || text(context, &shown))?;
-        let reply = ask(context, of, &choices(&shown))?;
+        let reply = show(context, &shown, of)?;
         let decided = match reply {
             Reply::Skip | Reply::Quit => return Ok(reply),
             Reply::Decide(decision) => {
@@ -103,6 +107,29 @@ fn one(
         }
     }
     Ok(Reply::Decide(Decision::Keep))
+}
+
+/// Shows an item by screenfuls, each on request, and returns the reply to it.
+fn show(context: &Context, shown: &ShownItem, of: &str) -> Result<Reply, CliError> {
+    let text = text(context, shown);
+    let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+    let screen = terminal_lines().saturating_sub(QUESTION_LINES).max(1);
+    let mut screens = lines.chunks(screen);
+    loop {
+        if let Some(screen) = screens.next() {
+            say(context, &screen.join("\n"))?;
+        }
+        let mut choices: Vec<Choice<Option<Reply>>> =
+            choices(shown).into_iter().map(|(key, word, reply)| (key, word, Some(reply))).collect();
+        let rest = screens.clone().flatten().count();
+        if rest > 0 {
+            say(context, &format!("{FAINT}… {}{FAINT:#}", counted(rest, "more line")))?;
+            choices.insert(0, MORE);
+        }
+        if let Some(reply) = ask(context, of, &choices)? {
+            return Ok(reply);
+        }
+    }
 }
 
 fn say(context: &Context, text: &str) -> Result<(), CliError> {

@@ -370,10 +370,15 @@ impl Installer<'_> {
     }
 
     /// Returns the result of a planned skill in a dry run.
-    fn pretend(&self, planned: PlannedSkill, linking: &Linking<'_>) -> Installed {
-        let status = match planned.step {
+    fn pretend(&self, mut planned: PlannedSkill, linking: &Linking<'_>) -> Installed {
+        let status = match &mut planned.step {
             PlannedChange::Nothing(_) => InstallStatus::Unchanged,
-            PlannedChange::Commit { .. } | PlannedChange::Propose { .. } => InstallStatus::DryRun,
+            PlannedChange::Commit { .. } => InstallStatus::DryRun,
+            PlannedChange::Propose { proposing, .. } => {
+                // A proposal that is still to be made has no id yet.
+                *proposing = proposing.take().filter(|waiting| waiting.changes.is_empty());
+                InstallStatus::Conflict
+            }
         };
         let folders = linking.folders_for(self.library, &planned, self.agent_folders);
         let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();

@@ -14,8 +14,8 @@ use std::{
 
 use library::{
     Action, AgentDir, Checkout, Commit, CommitError, Committed, Content, Event, FolderState, Library, LinkChanges,
-    LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, RevisionSpec,
-    SkillChange, SkillState, Stamp, State, StateBefore, interrupt::Section,
+    LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, SkillChange,
+    SkillState, Stamp, State, StateBefore, interrupt::Section,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -213,8 +213,8 @@ fn plan<'a>(
         }
         _ => {}
     }
-    let find = |id: &RevisionId| library.find(name, &RevisionSpec::Prefix(id.to_string()), id.as_str());
-    let mut before = of.previous().map(find).transpose()?;
+    // After a merge of two machines, the head before is its second parent, which has no number in the history.
+    let mut before = of.previous().map(|id| library.revision(id)).transpose()?;
     while let Some(Revision { parent: Some(parent), .. }) =
         before.as_ref().filter(|before| is_several && !before.was_cleared())
     {

@@ -386,8 +386,10 @@ impl Fails for InstallError {
                 "resolve the conflicts in a terminal with `skillhub review edit {id}`, then accept the proposal; \
                  until then the skill stays as it is"
             )),
-            Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
-                .hint(format!("run the update to hold both sides in a proposal for a person; {name} stays as it is")),
+            Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
+                "the update holds both sides in a proposal for a person, and the skill stays as it is; to take your side \
+                 of the conflicts instead: skillhub update {name} --ours"
+            )),
             Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
             Self::NotInstalled { is_here, .. } => of(FailureKind::NotFound, "not_found").hint(match is_here {

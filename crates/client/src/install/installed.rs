@@ -87,7 +87,7 @@ pub struct Installed {
     pub touched: Vec<SkillPath>,
     /// Conflicts between the release and the changes made here.
     pub conflicts: Vec<Conflict>,
-    /// Proposal that holds both sides for a person to decide.
+    /// Proposal that holds both sides for a person to decide. `None` in a dry run that would make one.
     pub proposal: Option<ProposalId>,
     /// Scan report, if the skill was scanned.
     pub report: Option<Report>,

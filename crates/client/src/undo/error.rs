@@ -1,6 +1,6 @@
 //! [`UndoError`]: reasons why an undo was not possible.
 
-use library::{CommitError, Denied, FindError, LibraryError, StorageError};
+use library::{CommitError, Denied, LibraryError, StorageError};
 use scan::Blocked;
 use serde_json::Value;
 use skill::{
@@ -58,9 +58,6 @@ pub enum UndoError {
     /// The policy denies the change.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The history does not have the earlier revision.
-    #[error(transparent)]
-    Find(#[from] FindError),
     /// The lock file cannot be read or written.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
@@ -105,7 +102,6 @@ impl Fails for UndoError {
                     .hint(format!("choose another revision from `skillhub history {name}`"))
             }
             Self::Denied(error) => error.failure(),
-            Self::Find(error) => error.failure(),
             Self::LockFile(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),

@@ -17,7 +17,7 @@ use crate::{
     state::StoredReview,
 };
 
-const FILE: Projection = Projection { kind: "reviewed", format: 1 };
+const FILE: Projection = Projection { kind: "reviewed", format: 2 };
 const NAME: &str = "reviewed";
 
 /// The cache is written again when one in this many skills is new.
@@ -35,7 +35,8 @@ struct ReviewedHead {
 /// The changes of a skill since its review checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreviewed {
-    /// Review checkpoint. `None` if no person ever kept a revision.
+    /// Review checkpoint. `None` if no person ever kept a revision, and the skill is not a deleted one that was found in
+    /// a folder.
     pub checkpoint: Option<Revision>,
     /// Revisions after it, newest first. Empty if a person kept the head.
     pub revisions: Vec<Revision>,
@@ -58,16 +59,29 @@ impl Unreviewed {
                 contents.insert(revision.digest);
             }
         }
+        let kept = kept.or_else(|| found_before_deletion(&line));
         let checkpoint = kept.map(|kept| line.split_off(kept).swap_remove(0));
         Self { checkpoint, revisions: line }
     }
 
-    /// Returns whether the skill has other files than at its review checkpoint.
+    /// Returns whether the skill has other files than at its review checkpoint. One that was made and deleted since has
+    /// none, as before.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        let head = self.revisions.first().map(|head| &head.digest);
-        head.is_some() && head != self.checkpoint.as_ref().map(|kept| &kept.digest)
+        match (self.revisions.first(), &self.checkpoint) {
+            (None, _) => false,
+            (Some(head), None) => !head.tombstone,
+            (Some(head), Some(kept)) => head.digest != kept.digest,
+        }
     }
+}
+
+/// Returns the place of the first revision of a deleted skill whose folder existed before its history. A person may miss
+/// that folder.
+fn found_before_deletion(line: &[Revision]) -> Option<usize> {
+    let (head, first) = (line.first()?, line.last()?);
+    let is_found = matches!(first.action, Action::External | Action::Adopt);
+    (head.tombstone && is_found).then(|| line.len() - 1)
 }
 
 /// Returns whether a person decided on all files of a revision: those of the review checkpoint before it, with changes
@@ -88,7 +102,8 @@ impl Library {
     ///
     /// The review checkpoint is the newest of: the revision that a person kept in a review; a revision that a person
     /// made or accepted directly on the checkpoint before it, or installed, adopted, restored or deleted as a whole;
-    /// and a later revision with the same files. The gate may restore files that a person kept before.
+    /// and a later revision with the same files. The gate may restore files that a person kept before. Without any of
+    /// these, it is the first revision of a deleted skill whose folder existed before its history.
     ///
     /// # Errors
     /// State or history cannot be read.
@@ -115,7 +130,7 @@ impl Library {
     }
 
     /// Returns the skills with other files than at their review checkpoints, sorted by name. A deleted skill is one of
-    /// them until a person keeps the deletion. Skills with damaged histories and folders without history are skipped.
+    /// them until a person keeps the deletion, unless no person ever kept a revision of it. Skills with damaged histories and folders without history are skipped.
     ///
     /// # Errors
     /// The library or its history cannot be read.

@@ -92,6 +92,18 @@ fn whole_decisions_of_a_person_count() {
 }
 
 #[test]
+fn unseen_skill_leaves_nothing_to_review() {
+    for (action, changed) in [(Action::Create, 0), (Action::Install, 0), (Action::External, 1), (Action::Adopt, 1)] {
+        let place = Fixture::new();
+        let mut library = place.open();
+        put_by(&mut library, AGENT, action, Some("one"));
+        assert_eq!(library.changed_since_review().unwrap(), [name("pdf")]);
+        put_by(&mut library, AGENT, Action::Delete, None);
+        assert_eq!(library.changed_since_review().unwrap().len(), changed, "{action:?}");
+    }
+}
+
+#[test]
 fn accepted_proposals_count_as_seen() {
     let place = Fixture::new();
     let mut library = place.open();
@@ -129,7 +141,7 @@ fn cached_answer_follows_head_and_review() {
     assert_eq!(changed(), [], "the files that were kept");
     keep(&library, &second);
     assert_eq!(changed(), [name("pdf")], "another review of the same head");
-    for damaged in ["", "skillhub reviewed 1\n{}"] {
+    for damaged in ["", "skillhub reviewed 2\n{}"] {
         fs::write(place.own().join("reviewed"), damaged).unwrap();
         assert_eq!(changed(), [name("pdf")], "a damaged cache counts as none");
     }
