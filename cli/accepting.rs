@@ -243,14 +243,14 @@ pub fn accept_hint<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<
     })
 }
 
-/// Returns the command as typed, without the flags that accept findings and without `--json`.
+/// Returns the command as typed, without the flags that accept findings, `--json` and `--dry-run`.
 fn command_without_accepting(args: impl Iterator<Item = String>) -> String {
     let (mut words, mut skips) = (vec!["skillhub".to_owned()], Skips::Nothing);
     for arg in args {
         skips = match arg.as_str() {
             "--accept" => Skips::Values,
             "--reason" => Skips::Value,
-            "--json" | "-y" | "--yes" | CRITICAL_FLAG => skips.after_flag(),
+            "--json" | "--dry-run" | "-y" | "--yes" | CRITICAL_FLAG => skips.after_flag(),
             text if text.starts_with("--accept=") || text.starts_with("--reason=") => Skips::Nothing,
             text if skips == Skips::Value || skips == Skips::Values && !text.starts_with('-') => skips.after_value(),
             _ => {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn command_keeps_the_flags_of_the_user() {
-        assert_eq!(command(&["-g", "adopt", "/a b", "--json"]), "skillhub -g adopt '/a b'");
+        assert_eq!(command(&["-g", "adopt", "--dry-run", "/a b", "--json"]), "skillhub -g adopt '/a b'");
         assert_eq!(command(&["adopt", "x", "--accept", "r", "s", "--reason", "so it is"]), "skillhub adopt x");
         assert_eq!(command(&["adopt", "--accept=r,s", "--reason=t", "x"]), "skillhub adopt x");
         assert_eq!(command(&["adopt", "x", "--accept", "r", CRITICAL_FLAG, "-g"]), "skillhub adopt x -g");

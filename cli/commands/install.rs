@@ -100,13 +100,19 @@ pub struct InstallArgs {
 
 /// Installs the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
-    install(context, global, args).map_err(|error| {
-        let hint = error.hint.as_deref().map(|hint| retry::with_flags(hint, args));
+    let complete = |hint: &str| retry::with_flags(hint, args);
+    install(context, global, args, &complete).map_err(|error| {
+        let hint = error.hint.as_deref().map(complete);
         CliError { hint, ..error }
     })
 }
 
-fn install(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
+fn install(
+    context: &Context,
+    global: &Global,
+    args: &InstallArgs,
+    complete: &dyn Fn(&str) -> String,
+) -> Result<Exit, CliError> {
     let specs = args.spec.iter().map(|text| parse(context, global, text));
     let mut request = InstallRequest {
         specs: specs.collect::<Result<_, _>>()?,
@@ -131,12 +137,12 @@ fn install(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     while let Some(further) = offer::ask_further(context, global, &request, &installed) {
         match further {
             Further::Retry(next) => request = *next,
-            Further::Nothing => return answer(context, Vec::new(), "Nothing was installed", &[]),
+            Further::Nothing => return answer(context, Vec::new(), "Nothing was installed", &[], complete),
         }
         installed = install(&request)?;
     }
     let warnings = warnings(context, &installed);
-    answer(context, installed, "Nothing to install: the lock file has no skills", &warnings)
+    answer(context, installed, "Nothing to install: the lock file has no skills", &warnings, complete)
 }
 
 /// Returns warnings about hosts that do not list all skills any more, and about needs of the new skills that this
@@ -221,12 +227,14 @@ pub fn with_progress<T>(
     Ok(work(&InstallCallbacks { accept: &accept, progress: &progress })?)
 }
 
-/// Prints the result of each skill, or `nothing` if there are none, then the warnings about all of them.
+/// Prints the result of each skill, or `nothing` if there are none, then the warnings about all of them. `complete` is
+/// applied to the hint of an error.
 pub fn answer(
     context: &Context,
     mut installed: Vec<Installed>,
     nothing: &str,
     warnings: &[String],
+    complete: &dyn Fn(&str) -> String,
 ) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
     let accept_hint = accept_hint(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
@@ -238,6 +246,9 @@ pub fn answer(
     let (mut document, gravest) = if is_whole {
         let (mut document, gravest) = whole_document(&installed);
         if let (Some(FailureKind::Blocked), Some(hint)) = (gravest, &accept_hint) {
+            document["error"]["hint"] = json!(hint);
+        }
+        if let Some(hint) = document["error"]["hint"].as_str().map(complete) {
             document["error"]["hint"] = json!(hint);
         }
         (document, gravest)

@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     }
     let request = UpdateRequest { skills, from, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting))?;
-    answer(context, updated, "Nothing to update: no installed skills", &[])
+    answer(context, updated, "Nothing to update: no installed skills", &[], &str::to_owned)
 }
 
 fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {

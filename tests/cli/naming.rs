@@ -198,7 +198,7 @@ fn skill_of_another_folder_of_a_repository_conflicts() {
     let taken = hosting.ask(&["install", "github:acme/kit#law/review"]).refused_with_hint(6, "exists");
     let message = taken["message"].as_str().unwrap();
     assert!(message.contains("folder code/review") && message.contains("folder law/review"), "{taken}");
-    assert!(taken["hint"].as_str().unwrap().contains("github:acme/kit#law/review --as review-2"), "{taken}");
+    assert!(taken["hint"].as_str().unwrap().contains("'github:acme/kit#law/review' --as review-2"), "{taken}");
     assert_eq!(text(&sandbox, "review"), texts[0]);
     let again = hosting.done(&["install", "github:acme/kit#code/review"]);
     assert_eq!(fields(&again, "status"), json!({"review": "unchanged"}));
