@@ -191,9 +191,9 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
         context.out.note("The skill has changed since. Pass --onto-head to see what accepting would do now");
     }
     if proposal.state.is_open() && conflicts.is_empty() && (onto_head || !moved) {
-        context.out.note(&hints::for_user(&format!(
-            "A person can accept exactly this with `skillhub review accept {reviewed}`"
-        )));
+        context
+            .out
+            .note(&hints::for_user(&format!("A person accepts exactly this: `skillhub review accept {reviewed}`")));
     }
     context.out.long_answer(&document, || shown)?;
     Ok(Exit::Done)

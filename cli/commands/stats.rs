@@ -12,22 +12,23 @@ use skill::{SkillName, counted};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, past_time, stored_past_time, visible},
+    print::{FAINT, GOOD, STRONG, Table, WARN, past_time, stored_past_time, visible, wrapped},
 };
 
 /// Bar characters by height, from empty to full.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Width of a full bar, in characters.
-const BAR: usize = 20;
+/// Width, in columns, of the names of skills without runs.
+const NAMES_COLUMNS: usize = 56;
 
 /// Next step for a person without outcomes.
-const NO_OUTCOMES: &str = "No outcomes recorded. The hooks of Claude Code, Codex, Gemini CLI and OpenCode record those of their \
-                           sessions: skillhub setup";
+const NO_OUTCOMES: &str = "No outcomes recorded.
+The hooks of Claude Code, Codex, Gemini CLI and OpenCode record those of their
+sessions: skillhub setup";
 
 /// Explanation of a missing success rate.
-const NO_SUCCESS: &str = "No success was reported, so no rate is shown: the hooks report only failures and corrections. To \
-                          report how a run ended: skillhub record --help";
+const NO_SUCCESS: &str = "No success was reported, so no rate is shown: the hooks report only failures
+and corrections. To report how a run ended: skillhub record --help";
 
 /// Flags of `stats`.
 #[derive(Debug, Args)]
@@ -65,13 +66,13 @@ fn all(context: &Context) -> Result<Exit, CliError> {
     let documents: Vec<Value> = skills.iter().map(SkillStats::document).collect();
     context.out.answer(&json!({"ok": true, "skills": documents, "without_runs": without}), |out| {
         if !skills.is_empty() {
-            let mut table =
-                Table::new(&["skill", "runs", "succeeded", "95 % interval", "failed", "trend", "since you looked"]);
+            let mut table = Table::new(&["skill", "runs", "rate", "95 %", "failed", "trend", "since you looked"]);
             skills.iter().for_each(|skill| table.row(&summary(skill)));
             table.write(out)?;
         }
         if !without.is_empty() {
-            writeln!(out, "{FAINT}no run is recorded of{FAINT:#} {}", without.join(", "))?;
+            let names = wrapped(&without.join(", "), NAMES_COLUMNS).join("\n  ");
+            writeln!(out, "{FAINT}no run is recorded of{FAINT:#} {names}")?;
         }
         if skills.iter().any(|skill| skill.count.runs > 0 && skill.count.successes == 0) {
             writeln!(out, "{NO_SUCCESS}")?;
@@ -147,20 +148,7 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
 
 /// Writes the table of revisions, and the runs of the last days.
 fn write_revisions(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
-    let title = [
-        "revision",
-        "runs",
-        "succeeded",
-        "failed",
-        "unknown",
-        "rate",
-        "95 % interval",
-        "median time",
-        "tokens read",
-        "written",
-        "",
-    ];
-    let mut table = Table::new(&title);
+    let mut table = Table::new(&["rev", "runs", "ok", "failed", "unknown", "rate", "95 %", "median", "tokens in, out"]);
     stats.revisions.iter().for_each(|revision| table.row(&cells(revision)));
     table.write(out)?;
     let most = stats.days.iter().map(Day::runs).max().unwrap_or(0);
@@ -192,6 +180,10 @@ fn line(decision: &GateDecision) -> String {
 
 fn cells(stats: &RevisionStats) -> Vec<String> {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+    let tokens = match (stats.tokens_in, stats.tokens_out) {
+        (None, None) => "-".to_owned(),
+        (read, written) => format!("{}, {}", number(read), number(written)),
+    };
     let rate = stats.rate();
     vec![
         stats.revision.number.to_string(),
@@ -202,18 +194,8 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
         rate.map_or_else(|| "-".to_owned(), percent),
         rate.map_or_else(|| "-".to_owned(), |_| range(stats.interval())),
         stats.latency_ms.map_or_else(|| "-".to_owned(), |time| format!("{time} ms")),
-        number(stats.tokens_in),
-        number(stats.tokens_out),
-        rate.map(bar).unwrap_or_default(),
+        tokens,
     ]
-}
-
-/// Renders a rate as a horizontal bar.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is between 0 and 1")]
-fn bar(rate: f64) -> String {
-    let full = (rate * BAR as f64).round() as usize;
-    let style = if rate >= 0.5 { GOOD } else { BAD };
-    format!("{style}{}{style:#}", "█".repeat(full.min(BAR)))
 }
 
 /// Renders the runs of each day as a line of small vertical bars.

@@ -139,6 +139,34 @@ fn new_skill_of_an_agent_can_be_deleted() {
 }
 
 #[test]
+fn lines_fit_eighty_columns() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "line 0");
+    let reason = "the numbers of the metrics service are needed, and the former way does not work any more";
+    let patch = |find: &str, replace: &str| {
+        sandbox.done(&["manage", "patch", "demo", "--find", find, "--replace", replace, "--reason", reason])
+    };
+    patch("line 0", "line 1");
+    for (event, run) in [("completed", "r1"), ("failed", "r2")] {
+        let numbers = ["--latency-ms", "120000", "--tokens-in", "123456", "--tokens-out", "123456"];
+        sandbox.done(&[&["record", "demo", "--event", event, "--run", run][..], &numbers].concat());
+    }
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    let id = patch("line 1", "line 2")["proposal"].as_str().unwrap().to_owned();
+    let texts = [&["stats"][..], &["stats", "demo"], &["review", "show", &id], &["review", "diff", &id]];
+    let mut lines: Vec<String> = texts
+        .iter()
+        .flat_map(|args| sandbox.run(args).exits(0).text().lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    // The table of proposals is cut at the edge of a terminal only.
+    let review = sandbox.run(&["review"]).exits(0).text();
+    lines.extend(review.lines().filter(|line| !line.starts_with(&id)).map(str::to_owned));
+    assert!(lines.iter().any(|line| line.ends_with("any more")), "{lines:#?}");
+    let long: Vec<&String> = lines.iter().filter(|line| line.chars().count() > 80).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
 fn long_change_is_shown_by_screenfuls() {
     let sandbox = Sandbox::new();
     let body: Vec<String> = (0..200).map(|line| format!("row {line}.")).collect();

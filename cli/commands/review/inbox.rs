@@ -18,8 +18,13 @@ use crate::{
     context::Context,
     exit::{CliError, Exit},
     hints,
-    print::{BAD, FAINT, STRONG, WARN, action_word, coloured_diff, delta_lines, findings_lines, past_time, visible},
+    print::{
+        BAD, FAINT, STRONG, WARN, action_word, coloured_diff, delta_lines, findings_lines, past_time, visible, wrapped,
+    },
 };
+
+/// Width, in columns, of the text of a revision beside its number.
+const TEXT_COLUMNS: usize = 70;
 
 /// Flags of `review keep`.
 #[derive(Debug, Args)]
@@ -97,7 +102,7 @@ pub fn skill_text(skill: &InboxSkill) -> String {
     if *edited {
         line(&format!("{WARN}edited{WARN:#} in its folder; no revision has this edit yet"));
     }
-    revisions.iter().take(REASONS).for_each(|revision| line(&revision_line(revision)));
+    revisions.iter().take(REASONS).flat_map(revision_lines).for_each(|of_revision| line(&of_revision));
     if revisions.len() > REASONS {
         line(&format!("{FAINT}and {} earlier{FAINT:#}", counted(revisions.len() - REASONS, "revision")));
     }
@@ -118,16 +123,21 @@ fn heading(change: &ChangedSkill) -> String {
     format!("{STRONG}{skill}{STRONG:#}  {what}\n")
 }
 
-fn revision_line(revision: &Revision) -> String {
+/// Formats a revision with its reason, which continues on further lines if it is long.
+fn revision_lines(revision: &Revision) -> Vec<String> {
     let reason = revision.stamp.reason.as_deref().unwrap_or_default().replace('\n', " ");
-    format!(
-        "{FAINT}{:>4}{FAINT:#}  {}  {}  {}  {}",
-        revision.number,
+    let text = format!(
+        "{}  {}  {}  {}",
         past_time(revision.stamp.time),
         action_word(revision.action.as_str()),
         visible(&revision.stamp.actor.to_string()),
         visible(&reason)
-    )
+    );
+    let number = format!("{FAINT}{:>4}{FAINT:#}", revision.number);
+    let lines = wrapped(&text, TEXT_COLUMNS).into_iter().enumerate();
+    lines
+        .map(|(place, part)| if place == 0 { format!("{number}  {part}") } else { format!("        {part}") })
+        .collect()
 }
 
 /// Returns the command that keeps exactly what is shown.

@@ -18,9 +18,12 @@ use crate::{
     hints,
     print::{
         BAD, FAINT, GOOD, STRONG, Table, WARN, action_word, capability_lines, delta_lines, findings_lines, past_time,
-        time, verdict_style, visible,
+        time, verdict_style, visible, wrapped,
     },
 };
+
+/// Width, in columns, of a value beside its label.
+const VALUE_COLUMNS: usize = 68;
 
 /// Flags of `review list`.
 #[derive(Debug, Args)]
@@ -150,7 +153,11 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     let mut line = |label: &str, value: &str| {
         text.push_str(&format!("  {FAINT}{label:<9}{FAINT:#} {}\n", visible(&value.replace('\n', " "))));
     };
-    let mut optional = |label: &str, value: Option<&str>| value.into_iter().for_each(|value| line(label, value));
+    // A long value continues on further lines. Those with commands are never broken.
+    let mut optional = |label: &str, value: Option<&str>| {
+        let parts = value.map(|value| wrapped(&value.replace('\n', " "), VALUE_COLUMNS)).unwrap_or_default();
+        parts.iter().enumerate().for_each(|(place, part)| line(if place == 0 { label } else { "" }, part));
+    };
     optional("held", Some(&proposal.why));
     optional("reason", proposal.reason.as_deref());
     for evidence in &proposal.evidence {
