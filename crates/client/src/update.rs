@@ -158,7 +158,7 @@ impl Installer<'_> {
             origin: Some(skill.origin.clone()),
             is_dependency: skill.locked.as_ref().is_some_and(|locked| locked.dependency),
             warnings,
-            ..Installed::new(skill.origin.name(), skill.origin.version(), InstallStatus::Unchanged)
+            ..Installed::new(skill.origin.name_in(&skill.name), skill.origin.version(), InstallStatus::Unchanged)
         })
     }
 }
