@@ -130,7 +130,8 @@ impl Library {
     }
 
     /// Returns the skills with other files than at their review checkpoints, sorted by name. A deleted skill is one of
-    /// them until a person keeps the deletion, unless no person ever kept a revision of it. Skills with damaged histories and folders without history are skipped.
+    /// them until a person keeps the deletion, unless no person ever kept a revision of it. Skills with damaged
+    /// histories and folders without history are skipped.
     ///
     /// # Errors
     /// The library or its history cannot be read.
