@@ -160,6 +160,12 @@ impl Finder {
 
     /// Adds a match with its message, to which `how` is appended.
     fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, how: &str) {
+        // Search patterns are no two places of one program. A reduced match counts for no verdict.
+        let is_of_two = !hit.rule.also.is_empty() && hit.rule.evidence > Evidence::Weak;
+        if is_of_two && role::is_searched(hit.rule, source, line) {
+            self.places.insert((hit.rule.id, line));
+            return;
+        }
         let (evidence, why) = role::weigh(hit.rule, source, line, start);
         let matched = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
         let (excerpt, related) = if hit.rule.secret {

@@ -88,3 +88,23 @@ fn change_fits_the_matched_lines() {
         assert!(told.remedy.contains(change) && told.risk.as_ref().unwrap().starts_with(risk), "{told:?}");
     }
 }
+
+/// A rule about two places of a program says nothing about patterns that a search tool looks for.
+#[test]
+fn search_patterns_are_no_program() {
+    let rules =
+        |key: &str| format!("```yaml\n- {key}: $REQUEST.getParameter(...)\n- {key}: $DB.Exec($QUERY, ...)\n```");
+    let is_found = |key: &str| scanned(&rules(key), "date\n").iter().any(|one| one.rule == "shell-on-received-text");
+    assert!(!is_found("pattern") && is_found("run"));
+}
+
+/// The advice about a host that looks like a placeholder asks if it is one.
+#[test]
+fn placeholder_host_is_called_one() {
+    let told = |host: &str| {
+        let text = format!("Runs on workers.\n\n```bash\ncurl -X POST https://{host}.workers.dev/index\n```");
+        of(&scanned(&text, "date\n"), "host-only-in-command").remedy.clone().into_owned()
+    };
+    let condition = "nothing to do if the reader replaces this placeholder by a host of their own; otherwise ";
+    assert!(told("your-worker").starts_with(condition) && !told("strange-place").contains("placeholder"));
+}
