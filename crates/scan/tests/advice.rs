@@ -108,3 +108,14 @@ fn placeholder_host_is_called_one() {
     let condition = "nothing to do if the reader replaces this placeholder by a host of their own; otherwise ";
     assert!(told("your-worker").starts_with(condition) && !told("strange-place").contains("placeholder"));
 }
+
+/// A key that another line than the call puts into a request is quoted there.
+#[test]
+fn header_of_a_request_is_quoted() {
+    let script = "import os, urllib.request\n\nkey = os.environ['GEMINI_API_KEY']\nurl = os.environ['TARGET']\n\
+                  req = urllib.request.Request(url)\nreq.add_header('x-goog-api-key', key)\nurllib.request.urlopen(req)\n";
+    let found = scanned_with("Run it.", "scripts/a.py", script);
+    let sent = of(&found, "flow-key-to-stranger");
+    let header = sent.related.iter().find(|one| one.label == "the request gets a header in").unwrap();
+    assert_eq!((header.line, header.excerpt.as_str()), (6, "req.add_header('x-goog-api-key', key)"), "{sent:?}");
+}
