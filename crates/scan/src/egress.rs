@@ -136,7 +136,7 @@ const NAMED: Why = Why {
 /// Condition under which a host with the name of a placeholder needs no change.
 const REPLACED: &str = "the reader replaces this placeholder by a host of their own";
 
-/// Returns whether a part of a host has the form of a placeholder. The owner of the rest may still sell the name.
+/// Returns whether a part of a host has the form of a placeholder. Somebody may have registered it all the same.
 fn is_placeholder(host: &str) -> bool {
     host.split('.').any(|label| label.starts_with("your-") || label.starts_with("my-"))
 }
