@@ -236,8 +236,8 @@ pub fn accept_hint<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<
     let command = command_without_accepting(std::env::args().skip(1));
     (!rules.is_empty()).then(|| {
         format!(
-            "follow the remedies, or accept the findings (people only): {command} --accept {}{flag} --reason 'why they \
-             are acceptable'",
+            "follow the remedies, or accept the findings if you trust the author and understand each of them (people \
+             only): {command} --accept {}{flag} --reason 'why they are acceptable'",
             rules.join(" ")
         )
     })

@@ -221,6 +221,9 @@ fn scan_one(target: Target, known: &Known, report: impl Fn(&Bundle) -> Report, w
     }
 }
 
+/// Advice to whoever means to install a blocked skill.
+const BEFORE_INSTALLING: &str = "do not install it unless you trust its author and understand each finding";
+
 fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
     let verdict = skill.verdict();
     let style = verdict_style(verdict);
@@ -231,7 +234,9 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
     match &skill.result {
         Ok(report) => {
             let columns = terminal_columns().map(|columns| columns.saturating_sub(2));
-            for line in findings_lines(&report.findings).iter().flat_map(|line| hanging(line, columns)) {
+            let mut lines = findings_lines(&report.findings);
+            lines.extend((verdict == Verdict::Block).then(|| BEFORE_INSTALLING.to_owned()));
+            for line in lines.iter().flat_map(|line| hanging(line, columns)) {
                 writeln!(out, "  {line}")?;
             }
         }

@@ -400,6 +400,16 @@ fn documented_git_hook_refuses_dangerous_skill() {
     assert!(fs::read_dir(sandbox.path("tmp")).unwrap().next().is_none(), "the hook leaves nothing");
 }
 
+/// A blocked skill may be somebody else's, whose advice an installer cannot follow.
+#[test]
+fn blocked_skill_has_one_line_for_its_installer() {
+    let sandbox = Sandbox::new();
+    sandbox.skill("bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
+    sandbox.skill("good", "Counts. Use in tests.", &[("scripts/a.sh", "wc -l\n")]);
+    let text = sandbox.run(&["scan", "bad", "good"]).exits(4).text();
+    assert_eq!(text.matches("do not install it unless you trust its author").count(), 1, "{text}");
+}
+
 #[test]
 fn cached_scan_detects_every_change() {
     let sandbox = Sandbox::new();

@@ -96,7 +96,8 @@ pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
 /// Adds a host that no text names. Its evidence is capped at `most`.
 fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
     let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
-    let why = why.or((evidence > most).then_some(NAMED));
+    let named_owner = if is_placeholder(&named.host) { Why { harmless_if: REPLACED, ..NAMED } } else { NAMED };
+    let why = why.or((evidence > most).then_some(named_owner));
     let (message, harm) = texts_for(rule, source, named);
     let excerpt = excerpt_at(source, named.offset..named.offset + named.host.len());
     if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, &excerpt.text, message) {
@@ -131,6 +132,14 @@ const NAMED: Why = Why {
     reason: "the skill's text names the host's owner, but not this address",
     harmless_if: "the text says what the skill exchanges with this host",
 };
+
+/// Condition under which a host with the name of a placeholder needs no change.
+const REPLACED: &str = "the reader replaces this placeholder by a host of their own";
+
+/// Returns whether a part of a host has the form of a placeholder. Somebody may have registered it all the same.
+fn is_placeholder(host: &str) -> bool {
+    host.split('.').any(|label| label.starts_with("your-") || label.starts_with("my-"))
+}
 
 /// Reason for the lower weight of an address whose owner the description names.
 pub(crate) const TOLD: Why = Why::fact("the description names the owner of the address");

@@ -7,9 +7,9 @@ use flow::{LENIENT, unhex};
 use memchr::memchr;
 
 use crate::{
-    Evidence,
+    Evidence, Rule,
     engine::SearchError,
-    excerpt::{brief, visible},
+    excerpt::{brief, visible, whole_words},
     finder::{Finder, excerpt_at},
     prose, role, rules,
     source::{Kind, Source},
@@ -46,16 +46,23 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
     for (offset, decoded) in runs.texts {
         let offset = part.start + offset;
         let line = source.line_at(offset);
-        let severity = role::evidence(&rules::ENCODED_PAYLOAD, source, line, offset);
+        let (severity, why) = role::weigh(&rules::ENCODED_PAYLOAD, source, line, offset);
         if finder.knows(&rules::ENCODED_PAYLOAD, severity, source.path, line) {
             continue;
         }
         if let Some((_, rule, matched)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let run = excerpt_at(source, offset..offset).text;
-            let act = crate::rule(rule).map_or(rule, |rule| rule.message);
+            let inner = crate::rule(rule);
+            let act = inner.map_or(rule, |rule| rule.message);
+            let is_told = !matched.is_empty() && source.line(line).to_lowercase().contains(&matched.to_lowercase());
+            let what = if is_told { "contains encoded text" } else { rules::ENCODED_PAYLOAD.message };
             let matched = if matched.is_empty() { matched } else { format!(", by “{matched}”") };
-            let message = format!("{}; decoded, it {act}{matched} [{rule}]", rules::ENCODED_PAYLOAD.message);
-            finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
+            let message = format!("{what}; decoded, it {act}{matched} [{rule}]");
+            let signal = finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
+            if let Some(signal) = signal {
+                signal.why = why;
+                signal.harm = inner.and_then(Rule::harm).unwrap_or(signal.harm);
+            }
         }
     }
     Ok(())
@@ -73,6 +80,7 @@ fn worst_within(path: &str, decoded: String, finder: &mut Finder, depth: usize) 
     let graded = hits.iter().map(|hit| {
         let start = hit.range.start;
         let matched = inner.text.get(hit.range.clone()).filter(|_| !hit.rule.secret).unwrap_or("");
+        let matched = whole_words(inner.text.get(start..).unwrap_or(""), matched);
         let evidence = role::evidence(hit.rule, &inner, inner.line_at(start), start);
         (evidence, hit.rule.id, brief(&visible(matched), None))
     });

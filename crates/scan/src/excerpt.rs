@@ -16,6 +16,9 @@ const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
 /// Maximum length of the rest of a word that is marked with a match, in bytes.
 const REST_OF_WORD: usize = 24;
 
+/// Minimum length of base64 text that is marked with its padding, in bytes.
+const BASE64: usize = 16;
+
 /// Part of a longer match that is shown from its end, in characters.
 const END_CHARS: usize = MATCH_CHARS / 3;
 
@@ -48,7 +51,7 @@ impl Excerpt {
     pub fn around(part: &str, matched: Range<usize>) -> Self {
         let before = part.get(..matched.start).unwrap_or("");
         let rest = part.get(before.len()..).unwrap_or("");
-        let hit = whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end());
+        let hit = without_close(whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end()));
         let after = rest.get(hit.len()..).unwrap_or("").trim_end();
         // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
         let near = before.rsplit('\0').next().unwrap_or("").trim_start();
@@ -76,12 +79,40 @@ impl Excerpt {
     }
 }
 
-/// Returns a match at the beginning of a text, extended to the end of its last word.
-fn whole_words<'t>(text: &'t str, hit: &'t str) -> &'t str {
+/// Returns a match at the beginning of a text, extended to the end of its last word or base64 text.
+pub(crate) fn whole_words<'t>(text: &'t str, hit: &'t str) -> &'t str {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_cut = hit.as_bytes().last().is_some_and(is_part);
     let rest = text.bytes().skip(hit.len()).take_while(is_part).take(REST_OF_WORD + 1).count();
-    if is_cut && rest <= REST_OF_WORD { text.get(..hit.len() + rest).unwrap_or(hit) } else { hit }
+    if !is_cut || rest > REST_OF_WORD {
+        return hit;
+    }
+    let end = hit.len() + rest;
+    let whole = text.get(..end).unwrap_or(hit);
+    let padding = text.bytes().skip(end).take_while(|byte| *byte == b'=').count();
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let length = whole.bytes().rev().take_while(is_base64).count();
+    let is_padded = (1..=2).contains(&padding) && length >= BASE64 && (length + padding).is_multiple_of(4);
+    if is_padded { text.get(..end + padding).unwrap_or(whole) } else { whole }
+}
+
+/// Returns a match without quotation marks and brackets at its end that were opened before it.
+pub(crate) fn without_close(hit: &str) -> &str {
+    let mut kept = hit;
+    while let Some(last) = kept.chars().next_back() {
+        let is_open = match last {
+            '"' | '\'' | '`' => kept.matches(last).count() % 2 == 0,
+            ')' => kept.matches('(').count() >= kept.matches(')').count(),
+            ']' => kept.matches('[').count() >= kept.matches(']').count(),
+            '}' => kept.matches('{').count() >= kept.matches('}').count(),
+            _ => true,
+        };
+        if is_open {
+            break;
+        }
+        kept = kept.get(..kept.len() - last.len_utf8()).unwrap_or("").trim_end();
+    }
+    if kept.is_empty() { hit } else { kept }
 }
 
 /// Returns the matched part of an excerpt with a few characters before it, in at most [`BRIEF_CHARS`] characters and
@@ -252,6 +283,11 @@ mod tests {
         assert_eq!(of("  curl", 2..6), "curl");
         assert_eq!(of("ignore all instructions.", 0..19), "ignore all instructions", "whole words");
         assert_eq!(of(&format!("key {}", "a".repeat(40)), 4..8), "aaaa", "a long word is no word");
+        assert_eq!(of("x = \"rm -rf /\"", 5..14), "rm -rf /", "a quotation mark that was opened before");
+        assert_eq!(of("Delete (rm -rf /)', 1", 8..18), "rm -rf /");
+        assert_eq!(of("sh -c \"$(curl x)\" # y", 0..17), "sh -c \"$(curl x)\"");
+        assert_eq!(of("run SQBuAHYAbwBrAGUAAA== now", 0..22), "run SQBuAHYAbwBrAGUAAA==");
+        assert_eq!(of("set LONG_NAME=1", 0..13), "set LONG_NAME");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     Case, Evidence, Related, Rule,
     conditions::supply_chain::imitation,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt::{Excerpt, brief, visible},
+    excerpt::{Excerpt, brief, visible, whole_words},
     judgement::{Signal, Why},
     local,
     lookalike::described,
@@ -160,6 +160,12 @@ impl Finder {
 
     /// Adds a match with its message, to which `how` is appended.
     fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, how: &str) {
+        // Search patterns are no two places of one program. A reduced match counts for no verdict.
+        let is_of_two = !hit.rule.also.is_empty() && hit.rule.evidence > Evidence::Weak;
+        if is_of_two && role::is_searched(hit.rule, source, line) {
+            self.places.insert((hit.rule.id, line));
+            return;
+        }
         let (evidence, why) = role::weigh(hit.rule, source, line, start);
         let matched = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
         let (excerpt, related) = if hit.rule.secret {
@@ -168,7 +174,8 @@ impl Finder {
         } else {
             (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
-        let Explained { message, remedy, harm } = explained(hit.rule, matched);
+        let words = whole_words(source.text.get(start..).unwrap_or(""), matched);
+        let Explained { message, remedy, harm } = explained(hit.rule, matched, words);
         let is_of_one_line = !matched.contains('\n');
         let place = if is_of_one_line { role::place(hit.rule, source, line, start, &message) } else { "" };
         let message = format!("{place}{message}{how}");
@@ -191,7 +198,7 @@ impl Finder {
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
         let plain = shadow.source.text.get(hit.range.clone()).unwrap_or("");
-        let Explained { message, remedy, harm } = explained(hit.rule, plain);
+        let Explained { message, remedy, harm } = explained(hit.rule, plain, plain);
         let read = if hit.rule.secret { String::new() } else { format!("“{}”, ", brief(&visible(plain), None)) };
         let message = format!("{message} ({read}{how})");
         let excerpt = Excerpt::plain(source.line(line));
@@ -210,7 +217,7 @@ impl Finder {
             ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
             (weighed, _) => weighed,
         };
-        let Explained { message, remedy, harm } = explained(hit.rule, value);
+        let Explained { message, remedy, harm } = explained(hit.rule, value, value);
         let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.into_owned()) {
             (signal.why, signal.remedy, signal.harm) = (why, remedy, harm);
@@ -272,15 +279,23 @@ struct Explained {
     harm: &'static str,
 }
 
-/// Returns the texts for a match. Those about a name that resembles a known one give both names.
-fn explained(rule: &Rule, matched: &str) -> Explained {
+/// Instead of a pinned download from a host for collecting data, whose name the scan reports too.
+const SHIPPED: &str = "ship the script in the skill, and delete the download";
+
+/// Returns the texts for a match. `words` is the match up to the end of its last word, which a remedy quotes. The texts
+/// about a name that resembles a known one give both names.
+fn explained(rule: &Rule, matched: &str, words: &str) -> Explained {
     let Case { message, remedy, harm, .. } = rule.case_of(matched);
     let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
     if let Some((message, remedy)) = imitation.map(described) {
         return Explained { message: message.into(), remedy: remedy.into(), harm };
     }
     let message = wording::with_host(message, matched);
-    let remedy = if rule.secret { remedy.into() } else { wording::with_words(remedy, matched) };
+    let remedy = match () {
+        _ if rule.secret => remedy.into(),
+        _ if rule.id == rules::REMOTE_PIPE_TO_SHELL.id && wording::names_drop(matched) => SHIPPED.into(),
+        _ => wording::with_words(remedy, words),
+    };
     Explained { message, remedy, harm }
 }
 
@@ -303,11 +318,18 @@ pub(crate) fn last_line(source: &Source<'_>, line: usize, end: usize) -> Option<
 /// Returns the last line of a match on several lines, and the place of what the rule requires elsewhere.
 fn other_ends(hit: &Hit, source: &Source<'_>, matched: Range<usize>) -> Vec<Related> {
     let line = source.line_at(matched.start);
-    let last = last_line(source, line, matched.end);
+    let last = line_of_run(hit, source, matched.end).or_else(|| last_line(source, line, matched.end));
     let also = hit.also.filter(|at| !source.passage(line).contains(at));
     let also = also.and_then(|at| related_at(together_with(source, at), source, source.line_at(at), at));
     let also = also.filter(|also| last.as_ref().is_none_or(|last| last.line != also.line));
     last.into_iter().chain(also).collect()
+}
+
+/// Returns the line that runs a program of a cloned repository, which a paragraph joins with that of the clone.
+fn line_of_run(hit: &Hit, source: &Source<'_>, end: usize) -> Option<Related> {
+    let line = source.line_at(end.saturating_sub(1));
+    let is_clone = hit.rule.id == rules::CLONE_AND_RUN.id || hit.rule.id == rules::CLONE_AND_RUN_UNKNOWN_HOST.id;
+    is_clone.then(|| related_at("runs it in", source, line, source.line_start(line)))?
 }
 
 /// Maximum length of a word that a label names, in characters.

@@ -15,7 +15,7 @@ use crate::{
     conditions::hosts::{is_no_registry, is_unknown_forge},
     engine::SearchError,
     excerpt::{Excerpt, visible},
-    finder::Finder,
+    finder::{Finder, related_at},
     hosts::is_unchecked,
     role, rules,
     source::Source,
@@ -157,6 +157,8 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
         (signal.excerpt, signal.why) = (excerpt, why);
         signal.harm = if steers_agents { STEERED } else { signal.harm };
         signal.related.extend(from);
+        let is_of_key = rule.id == rules::FLOW_KEY_TO_STRANGER.id;
+        signal.related.extend(is_of_key.then(|| header_line(source, flow)).flatten());
     }
 }
 
@@ -173,6 +175,22 @@ fn address_in<'s>(statement: &'s str, flow: &Flow) -> Option<&'s str> {
     let name = arguments.split([',', ')']).next()?.trim();
     let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_part);
     (flow.end == End::Sent && is_name && ADDRESSED.contains(&flow.call.as_str())).then_some(name)
+}
+
+/// Lines before and after a call in which the headers of its request are set.
+const HEADERS: usize = 8;
+
+/// Returns the line that sets a header of the request that a call creates or sends, as in `req.add_header(…)`.
+fn header_line(source: &Source<'_>, flow: &Flow) -> Option<Related> {
+    let statement = source.statement(flow.line);
+    let created = statement.split_once(" = ").and_then(|(left, _)| left.split_whitespace().next_back());
+    let request = address_in(statement, flow).or(created)?;
+    let sets = |line: &usize| {
+        let set = source.line(*line).trim_start().strip_prefix(request);
+        set.is_some_and(|set| set.starts_with(['.', '[']) && set.to_ascii_lowercase().contains("header"))
+    };
+    let line = (flow.line.saturating_sub(HEADERS)..=flow.line + HEADERS).find(sets)?;
+    related_at("the request gets a header in", source, line, source.line_start(line))
 }
 
 /// Returns the statement of a flow, in which the call that sends, runs, writes or deletes is marked.

@@ -72,14 +72,15 @@ const ROW: usize = 40;
 /// Maximum distance in passages between two weak senses that count together.
 const NEAR: usize = 2;
 
-/// Adds findings for the instructions in a text. A comment in a script yields at most strong evidence, since a script
-/// is run and not obeyed.
+/// Adds findings for the instructions in a text. A comment in a script yields at most strong evidence, and a note
+/// instead of weak evidence, since a script is run and not obeyed.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let is_script = source.kind().runs && !source.kind().reads;
     let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
-        let evidence = if evidence == Evidence::Weak && !said.is_act { Evidence::Note } else { evidence };
+        let is_note = evidence == Evidence::Weak && (is_script || !said.is_act);
+        let evidence = if is_note { Evidence::Note } else { evidence };
         let is_known = !places.insert((said.rule.id, evidence, said.at));
         if is_known || finder.has_enough(said.rule, evidence) {
             continue;
@@ -414,10 +415,9 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
-            let decides = |concept| SENSES.need(concept, sense.rule, &self.sayings.whole);
-            let quote = Quote::of(sense, (terms, at), self.source, self.unseen, decides);
+            let quote = Quote::of(sense, (terms, at), self.source, self.unseen);
             let (sense_text, more) = (sense.text.into(), more(0));
-            let is_act = quote.is_act && place != Place::Table;
+            let is_act = quote.is_act && !matches!(place, Place::Table | Place::Code);
             self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at, is_act });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });

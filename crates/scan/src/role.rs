@@ -43,7 +43,7 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
 }
 
 /// Returns whether a line is a pattern of code that a search tool such as Semgrep looks for. Nothing runs it.
-fn is_searched(rule: &Rule, source: &Source<'_>, line: usize) -> bool {
+pub(crate) fn is_searched(rule: &Rule, source: &Source<'_>, line: usize) -> bool {
     let key = source.line(line).trim_start().trim_start_matches("- ").split_once(": ").map_or("", |(key, _)| key);
     let is_pattern = key.starts_with("pattern") && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     is_pattern && !source.kind().runs && matches!(rule.scope, Scope::Script | Scope::Code)

@@ -81,7 +81,7 @@ pub(crate) struct RuleEntry {
     pub senses: Vec<String>,
     /// Function of the scanner that has to agree. Built-in rules only.
     pub condition: Option<String>,
-    /// True if code detects it too, in addition to the pattern.
+    /// True if code refers to the rule, although a pattern detects it.
     #[serde(default)]
     pub in_code: bool,
     /// True if the match is a secret, which is not shown.

@@ -3,18 +3,22 @@
 use std::borrow::Cow;
 
 use crate::{
-    excerpt::visible,
+    excerpt::{visible, without_close},
     hosts::{Address, Trust, addresses, bare, is_near, trust_at},
 };
 
 /// Words of a message that stand for a host outside of the table.
 const UNKNOWN: &str = "an unknown host";
 
-/// Beginnings of a remedy that refer to the match, with the same clause before the match in quotation marks, and for a
-/// match that is too long to be quoted, or has one of two quotation marks or brackets.
-const DELETIONS: &[(&str, &str, &str)] = &[
-    ("remove this", "delete", "delete the marked words"),
-    ("delete the instruction", "delete the instruction", "delete the instruction"),
+/// Beginnings of a remedy that refer to the match, with the clauses before and after the match in quotation marks, and
+/// the clause for a match that is too long to be quoted, or has one of two quotation marks or brackets.
+const DELETIONS: &[(&str, [&str; 2], &str)] = &[
+    ("remove this", ["delete", ""], "delete the marked words"),
+    (
+        "delete the instruction",
+        ["delete the sentence with", ", and what it goes on to order"],
+        "delete the marked sentence, and what it goes on to order",
+    ),
 ];
 
 /// Maximum length of a match that a remedy quotes, in characters.
@@ -30,6 +34,11 @@ pub(crate) fn with_host(message: &'static str, matched: &str) -> Cow<'static, st
     let Some(host) = described_host(matched) else { return message.into() };
     let comma = if after.is_empty() || after.starts_with(',') || !host.contains(", ") { "" } else { "," };
     format!("{before}{host}{comma}{after}").into()
+}
+
+/// Returns true if a match names a host for collecting data, on which no program should be kept.
+pub(crate) fn names_drop(matched: &str) -> bool {
+    addresses(matched).chain(bare(matched)).any(|address| trust_at(&address) == Trust::Drop)
 }
 
 /// Returns the first host of a match with a remark about its owner. Vendors come last: of those, only addresses without
@@ -54,13 +63,13 @@ fn described_host(matched: &str) -> Option<String> {
 
 /// Returns a remedy that quotes the words to be deleted instead of referring to them.
 pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, str> {
-    let words = matched.trim();
+    let words = without_close(matched.trim());
     let is_open = words.matches('"').count() % 2 == 1 || words.matches('(').count() != words.matches(')').count();
     let is_short = !words.is_empty() && words.chars().count() <= QUOTED;
     let is_quotable = is_short && !is_open && !words.contains(['\n', '“', '”']);
-    let begun = DELETIONS.iter().find_map(|(start, verb, whole)| Some((verb, whole, remedy.strip_prefix(start)?)));
+    let begun = DELETIONS.iter().find_map(|(start, parts, whole)| Some((parts, whole, remedy.strip_prefix(start)?)));
     match begun {
-        Some((verb, _, rest)) if is_quotable => format!("{verb} “{}”{rest}", visible(words)).into(),
+        Some(([verb, more], _, rest)) if is_quotable => format!("{verb} “{}”{more}{rest}", visible(words)).into(),
         Some((_, whole, rest)) => format!("{whole}{rest}").into(),
         None => remedy.into(),
     }
@@ -97,6 +106,11 @@ mod tests {
         assert_eq!(with_words(remedy, "a\nb"), whole);
         assert_eq!(with_words(remedy, "enabled\": true"), whole);
         assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), whole);
+        assert_eq!(with_words(remedy, "--yolo\""), "delete “--yolo”; leave approvals to the user");
+        assert_eq!(
+            with_words("delete the instruction; say what it does", "Ignore all rules"),
+            "delete the sentence with “Ignore all rules”, and what it goes on to order; say what it does"
+        );
         assert_eq!(with_words("name the host", "x"), "name the host");
     }
 }

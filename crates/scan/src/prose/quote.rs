@@ -1,9 +1,7 @@
 //! [`Quote`]: the words of a text by which a finding was made, for its message and its excerpt.
 
-use std::cmp::Reverse;
-
 use super::{
-    lexicon::{self, Concept, Term},
+    lexicon::{self, Term},
     sayings::GUARDS,
     sense::Sense,
     words::Word,
@@ -12,9 +10,6 @@ use crate::{characters::is_wide, excerpt::visible, source::Source};
 
 /// Maximum number of phrases that a message quotes.
 const QUOTED: usize = 5;
-
-/// Maximum number of phrases that a message names as the deciding ones.
-const DECIDING: usize = 3;
 
 /// Maximum number of runs of words quoted of a passage that was found by its weights.
 const RUNS: usize = 3;
@@ -31,8 +26,6 @@ const PHRASE_CHARS: usize = 60;
 pub(super) struct Quote {
     /// The words in quotation marks as they stand in the text, for a message.
     pub words: String,
-    /// The words in quotation marks without which there would be no finding; empty if there are too many.
-    pub deciding: String,
     /// True if one of the words may have its reader do something, or if people do not see them.
     pub is_act: bool,
     /// Byte offsets of the first and the last one.
@@ -42,15 +35,8 @@ pub(super) struct Quote {
 
 impl Quote {
     /// Quotes the phrases of a passage by which a sense is met. `at` is the place of a passage without such phrases.
-    /// `decides` returns whether there would be no finding without a concept. `unseen` is [`Passage::unseen`].
-    pub fn of(
-        sense: &Sense,
-        (all, at): (&[Term], usize),
-        source: &Source<'_>,
-        unseen: &str,
-        decides: impl Fn(Concept) -> bool,
-    ) -> Self {
-        let deciding = deciding(sense, all, source, decides);
+    /// `unseen` is [`Passage::unseen`].
+    pub fn of(sense: &Sense, (all, at): (&[Term], usize), source: &Source<'_>, unseen: &str) -> Self {
         let terms = sense.terms_of(all);
         let quoted = phrases_of(&terms, source);
         let is_hidden =
@@ -59,8 +45,9 @@ impl Quote {
         let words = [listed(&quoted), hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        let is_act = is_hidden || terms.iter().any(|term| is_act(term, source));
-        Self { words, deciding, is_act, from, last }
+        let is_forbidden = || terms.iter().any(|term| is_forbidden(term, source));
+        let is_act = is_hidden || terms.iter().any(|term| is_act(term, source)) && !is_forbidden();
+        Self { words, is_act, from, last }
     }
 
     /// Quotes the words of a passage that was found by its weights: the terms of the concepts that weigh most, or else
@@ -81,7 +68,7 @@ impl Quote {
         }
         let from = terms.iter().map(|term| term.at).chain([from]).min().unwrap_or(from);
         let last = terms.iter().map(|term| term.last).chain([last]).max().unwrap_or(last);
-        Self { words: listed(&quoted), deciding: String::new(), is_act: true, from, last }
+        Self { words: listed(&quoted), is_act: true, from, last }
     }
 }
 
@@ -99,6 +86,13 @@ fn is_act(term: &Term, source: &Source<'_>) -> bool {
     let concept = 1 << term.concept;
     let is_order = term.ordered || !term.described && !term.inflected && is_led_in(source, term.at);
     is_order && lexicon::deeds() & concept != 0 && (term.negated || GUARDS.aside & concept == 0)
+}
+
+/// Returns true for a word of no verb that `never` stands before, as in `never hardcode tokens`.
+fn is_forbidden(term: &Term, source: &Source<'_>) -> bool {
+    let before = source.text.get(..term.at).unwrap_or("");
+    let last = before.split_whitespace().next_back().unwrap_or("");
+    !term.negated && last.eq_ignore_ascii_case("never")
 }
 
 /// Returns true if the sentence around a byte offset begins with an adverbial.
@@ -123,27 +117,6 @@ fn phrases_of(terms: &[&Term], source: &Source<'_>) -> Vec<String> {
         }
     }
     phrases.iter().take(QUOTED).map(|phrase| quoted_phrase(phrase)).collect()
-}
-
-/// Returns the phrases of one concept without which there would be no finding: of several, the one with the fewest
-/// phrases.
-fn deciding(sense: &Sense, terms: &[Term], source: &Source<'_>, decides: impl Fn(Concept) -> bool) -> String {
-    let phrases = |concept: Concept| {
-        let of_concept = terms.iter().filter(|term| term.concept == concept);
-        let mut phrases: Vec<String> = of_concept.map(|term| phrase(source, term.at, term.last)).collect();
-        phrases.sort_unstable_by_key(|phrase| Reverse(phrase.len()));
-        let mut whole: Vec<String> = Vec::new();
-        for phrase in phrases {
-            if whole.iter().all(|known| !known.contains(&phrase)) {
-                whole.push(phrase);
-            }
-        }
-        whole.iter().map(|phrase| quoted_phrase(phrase)).collect::<Vec<_>>()
-    };
-    let named = lexicon::each_of(sense.concepts()).filter(|concept| decides(*concept)).map(phrases);
-    let few = named.filter(|phrases| (1..=DECIDING).contains(&phrases.len()));
-    let fewest = few.min_by_key(|phrases| (phrases.len(), Reverse(phrases.iter().map(String::len).sum::<usize>())));
-    fewest.map(|phrases| listed(&phrases)).unwrap_or_default()
 }
 
 fn quoted_phrase(phrase: &str) -> String {

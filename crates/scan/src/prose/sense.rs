@@ -6,10 +6,7 @@
 //!
 //! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
-use super::{
-    lexicon::{self, Concept, Set, Term},
-    sayings::together,
-};
+use super::lexicon::{self, Concept, Set, Term};
 use crate::Rule;
 
 /// A set of senses, indexed by one concept of each.
@@ -47,13 +44,6 @@ impl Senses {
         let mut places: Vec<usize> = places.filter(meets).collect();
         places.sort_unstable();
         places.into_iter().filter_map(|place| self.all.get(place))
-    }
-
-    /// Returns whether the sentences match no sense of a rule once a concept is taken out of them.
-    pub fn need(&self, concept: Concept, rule: &Rule, sentences: &[(Set, Set)]) -> bool {
-        let kept: Set = !(1 << concept);
-        let rest: Vec<(Set, Set)> = sentences.iter().map(|(said, negated)| (said & kept, negated & kept)).collect();
-        self.meeting(together(&rest), &rest).all(|sense| sense.rule.id != rule.id)
     }
 }
 

@@ -12,8 +12,13 @@ pub(super) const LESS: Why = Why {
 };
 
 /// Reason for evidence below the rule's own where the words order nothing, as in a statement or a row of a table.
-pub(super) const NO_ACT: Why =
-    Why { reason: "its words state something and order nothing", harmless_if: "the text orders nobody to do this" };
+pub(super) const NO_ACT: Why = Why {
+    reason: "its words order nothing, forbid it, or are a comment of code",
+    harmless_if: "the text orders nobody to do this",
+};
+
+/// Beginnings of advice to change a sentence, which name no sentence.
+const CHANGES: &[&str] = &["remove this; ", "rewrite it: ", "rewrite the sentence: "];
 
 /// Returns the message of a match: the act, and the words by which it was found. That of a weak match calls the act
 /// possible.
@@ -24,12 +29,15 @@ pub(super) fn message_of(said: &Said, evidence: Evidence) -> String {
     if words.is_empty() { message.to_owned() } else { format!("{doubt}{message}: {words}") }
 }
 
-/// Returns the advice for a match: of a weak one, with the words to change, and of one that blocks, with the condition
+/// Returns the advice for a match: of a weak one, to rewrite its sentence, and of one that blocks, with the condition
 /// under which a person can accept it.
 pub(super) fn remedy_of(said: &Said, evidence: Evidence) -> Cow<'static, str> {
-    let (remedy, deciding) = (said.case().remedy, &said.quote.deciding);
+    let remedy = said.case().remedy;
     match evidence {
-        Evidence::Note | Evidence::Weak if !deciding.is_empty() => format!("rewrite {deciding}: {remedy}").into(),
+        Evidence::Note | Evidence::Weak => {
+            let change = CHANGES.iter().find_map(|start| remedy.strip_prefix(start)).unwrap_or(remedy);
+            format!("rewrite this sentence: {change}").into()
+        }
         Evidence::Hard | Evidence::Conclusive => {
             format!("{remedy}; a person can accept it if {}", harmless_if(said)).into()
         }
