@@ -1,4 +1,4 @@
-"""A bucket of moto, an emulator of S3, behind a proxy that fails when it is told to."""
+"""A bucket of moto, an emulator of S3, or of another server, behind a proxy that fails when it is told to."""
 
 import os
 import random
@@ -19,10 +19,13 @@ class Bucket:
     """The proxy passes bytes on. While `fails` is set, each message of a client may be answered by an error, by silence and
     a closed connection, or by half of the answer."""
 
-    def __init__(self):
-        self.moto = subprocess.Popen([sys.executable, MOTO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=subprocess.DEVNULL, text=True)
-        self.behind = int(self.moto.stdout.readline())
+    def __init__(self, port=None):
+        """Starts moto, unless another server listens on a port of this machine."""
+        self.moto, self.behind = None, port
+        if port is None:
+            self.moto = subprocess.Popen([sys.executable, MOTO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, text=True)
+            self.behind = int(self.moto.stdout.readline())
         urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{self.behind}/{BUCKET}", method="PUT")).read()
         self.fails, self.faults = False, 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
@@ -72,5 +75,6 @@ class Bucket:
         return data[: len(data) // 2] if cut.is_set() else data
 
     def end(self):
-        self.moto.stdin.close()
-        self.moto.wait()
+        if self.moto:
+            self.moto.stdin.close()
+            self.moto.wait()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Three replicas over PostgreSQL that are killed while clients publish and install.
 
-    python3 tests/cluster/crash.py PROGRAM [--seconds 30] [--publishers 6] [--proxy] [--faults]
+    python3 tests/cluster/crash.py PROGRAM [--seconds 30] [--publishers 6] [--proxy] [--faults] [--bucket-port PORT]
 
 PROGRAM is built with the feature `cluster`. PostgreSQL comes from the system. In turn, one of the replicas is killed with
 SIGKILL each second, the leader among them, and started again. With --proxy, clients ask nginx with the configuration of
 `deploy/cluster`. With --faults, PostgreSQL is then killed and started again, and replaced by its synchronous standby; and
-the bucket, which is one of moto behind a proxy, refuses, hangs and cuts connections. At the end:
+the bucket, which is one of moto behind a proxy, refuses, hangs and cuts connections. --bucket-port names an S3 server on
+this machine in place of moto. At the end:
 
 - every acknowledged release is found on every replica, with the files that were sent;
 - no version has two contents;
@@ -200,6 +201,7 @@ def main():
     parser.add_argument("--kill-each", type=float, default=1.0)
     parser.add_argument("--proxy", action="store_true")
     parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--bucket-port", type=int)
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     with tempfile.TemporaryDirectory(prefix="skillhub-crash-") as folder, contextlib.ExitStack() as ends:
@@ -208,7 +210,7 @@ def main():
         store = None
         if options.faults:
             database.add_standby()
-            store = bucket.Bucket()
+            store = bucket.Bucket(options.bucket_port)
             ends.callback(store.end)
         run(options, program, folder, database, store, ends)
 
