@@ -103,16 +103,16 @@ fn undo_restores_everything() {
     }
 }
 
-/// The undo of a setup is not a deletion, which only a person could take back.
 #[test]
-fn setup_undone_by_person_can_be_repeated() {
+fn only_person_repeats_setup_that_person_undid() {
     let sandbox = newcomer();
-    skill_at(&sandbox.user_skill("here"), "here");
     sandbox.typing("y\n", &["setup"]).exits(0);
     sandbox.typing("", &["setup", "--undo"]).exits(0);
-    let again = sandbox.done(&["setup", "-y"]);
-    assert_eq!(statuses(&again).len(), 5, "{again:#}");
-    assert!(statuses(&again).values().all(|status| *status == "adopted"), "{again:#}");
+    for again in [&["setup", "-y"][..], &["--actor", "agent:x", "undo"]] {
+        sandbox.ask(again).refused_with_hint(5, "policy_denied");
+    }
+    let done = sandbox.typing("y\n", &["setup"]).exits(0).text();
+    assert!(done.contains("Managed"), "{done}");
 }
 
 /// Hosts write their configuration at every start.

@@ -106,8 +106,6 @@ struct PlannedRestore<'a> {
     now: Bundle,
     /// Files to restore, with their revision; `None` if the skill is to be removed.
     then: Option<(Revision, Cleared)>,
-    /// True if the operation adopted the skill, which no earlier operation had deleted.
-    is_adoption: bool,
 }
 
 /// Undoes the last operation of a library.
@@ -200,9 +198,7 @@ fn plan<'a>(
     library.check_may_restore_state(name, of.state_before(), &stamp.actor)?;
     let head = library.head(name)?;
     let now = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
-    let Some(revision) = of.revision() else {
-        return Ok(PlannedRestore { head, now, then: None, is_adoption: false, of });
-    };
+    let Some(revision) = of.revision() else { return Ok(PlannedRestore { head, now, then: None, of }) };
     let head = head.filter(|head| head.id == *revision).ok_or_else(|| UndoError::Moved(name.clone()))?;
     match library.folder_state(name)? {
         FolderState::Modified(_) | FolderState::Blocked(_) if !head.tombstone => {
@@ -221,8 +217,6 @@ fn plan<'a>(
         // A blocked edit that was captured in between was not the result of an operation.
         before = Some(library.revision(parent)?);
     }
-    let was_deleted = before.as_ref().is_some_and(|before| before.tombstone && before.action != Action::Rollback);
-    let is_adoption = of.is_adoption() && !was_deleted;
     let then = match before.filter(|before| !before.tombstone) {
         Some(before) => {
             let files = library.bundle(&before.id)?;
@@ -239,7 +233,7 @@ fn plan<'a>(
         None => None,
     };
     let after = then.as_ref().map(|(_, cleared)| cleared.bundle().clone()).unwrap_or_default();
-    let planned = PlannedRestore { head: Some(head), now, then, is_adoption, of };
+    let planned = PlannedRestore { head: Some(head), now, then, of };
     permit(&SkillChange {
         skill: &planned.of.name,
         action: planned.action(),
@@ -293,15 +287,6 @@ impl PlannedRestore<'_> {
         }
     }
 
-    /// Returns the action that the history records. The undo of an adoption is not a deletion: whoever may adopt can
-    /// adopt the files again.
-    fn recorded_action(&self) -> Action {
-        match self.action() {
-            Action::Delete if self.is_adoption => Action::Rollback,
-            action => action,
-        }
-    }
-
     /// Builds the commit that restores the skill; `None` if only settings change.
     fn commit(&self, locked: &BTreeMap<&str, &LockedSkill>, stamp: &Stamp) -> Option<Commit> {
         self.of.revision().filter(|_| !self.is_deleted())?;
@@ -309,7 +294,7 @@ impl PlannedRestore<'_> {
             Some((before, cleared)) => (Content::Cleared(cleared.clone()), before.origin.clone()),
             None => (Content::Tombstone, self.origin().cloned()),
         };
-        let revision = NewRevision::new(content, self.recorded_action(), stamp.clone()).with_origin(origin);
+        let revision = NewRevision::new(content, self.action(), stamp.clone()).with_origin(origin);
         let lock = locked.get(self.of.name.as_str()).copied().map(LockFile::text_of);
         let before = Some(StateBefore { lock, ..StateBefore::default() });
         let revisions = vec![NewRevision { before, ..revision }];

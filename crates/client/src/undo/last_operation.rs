@@ -116,11 +116,6 @@ impl<'a> SkillChanges<'a> {
         self.first()?.previous.as_ref()
     }
 
-    /// Returns whether the operation adopted the skill.
-    pub fn is_adoption(&self) -> bool {
-        self.first().is_some_and(|event| event.action == Action::Adopt.as_str())
-    }
-
     /// Returns the state outside the history before the operation.
     pub fn before(&self) -> Option<&'a StateBefore> {
         self.applied.iter().filter(|event| !is_hand_edit(event)).find_map(|event| event.before.as_ref())

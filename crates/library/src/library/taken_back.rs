@@ -54,12 +54,6 @@ fn is_by_person(revision: &Revision) -> bool {
     revision.stamp.actor.kind == ActorKind::Person || revision.acceptance.is_some()
 }
 
-/// Returns whether a revision is the undo of an adoption. The skill's folder is no longer managed, and nothing is decided
-/// about the files that were adopted.
-fn is_undone_adoption(revision: &Revision) -> bool {
-    revision.tombstone && revision.action == Action::Rollback
-}
-
 /// Finds the decision against content with this digest, in revisions from newest to oldest. Only decisions after the
 /// newest revision with the content count, since that revision brought it back.
 fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> Option<Revision> {
@@ -72,7 +66,6 @@ fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> O
         // A rollback rejects the revisions after the one that it restored.
         rolled_back.retain(|rollback| rollback.digest != revision.digest);
         if revision.digest == *digest {
-            let removed = removed.filter(|last| revision.action != Action::Adopt || !is_undone_adoption(last));
             return removed.or_else(|| rolled_back.into_iter().next());
         }
         if revision.action == Action::Rollback && is_by_person(&revision) {
@@ -97,12 +90,10 @@ impl Library {
         Ok(found.map(|revision| TakenBack::of(skill, &revision)))
     }
 
-    /// Returns the deletion or uninstall of a skill that does not exist, if a person decided it. The undo of an adoption
-    /// is neither.
+    /// Returns the deletion or uninstall of a skill that does not exist, if a person decided it.
     #[must_use]
     pub fn removed_by_person(skill: &SkillName, head: Option<&Revision>) -> Option<TakenBack> {
-        let removal = head.filter(|head| head.tombstone && is_by_person(head) && !is_undone_adoption(head));
-        removal.map(|head| TakenBack::of(skill, head))
+        head.filter(|head| head.tombstone && is_by_person(head)).map(|head| TakenBack::of(skill, head))
     }
 
     /// Enforces that only people bring back content that a person took back.
@@ -196,15 +187,6 @@ mod tests {
         assert_eq!(decided("agent:a create 1; agent:a delete -", "1"), None);
         let again = format!("{lines}; person:p rollback 1");
         assert_eq!((decided(&again, "1"), decided(&again, "2")), (None, Some(3)));
-    }
-
-    #[test]
-    fn undone_adoption_takes_back_later_edits_only() {
-        let lines = "person:p adopt 1; agent:a edit 2; person:p rollback -";
-        assert_eq!((decided(lines, "1"), decided(lines, "2")), (None, Some(3)));
-        assert_eq!(decided("person:p adopt 1; person:p delete -", "1"), Some(2));
-        let head = history(lines).pop();
-        assert_eq!(Library::removed_by_person(&"a".parse().unwrap(), head.as_ref()), None);
     }
 
     #[test]
