@@ -100,6 +100,19 @@ fn marketplace_skill_installs_and_merges() {
     assert!(text.contains("market (from the cache, read") && text.contains("skillhub install"), "{text}");
 }
 
+/// A title in any script finds the skill of a source that is no registry.
+#[test]
+fn title_finds_skill_of_a_folder() {
+    let sandbox = Sandbox::project();
+    let text = "---\nname: sheet\ndescription: Fills sheets.\nmetadata:\n  title: 表格工具\n---\n\nFill it.\n";
+    write_files(&sandbox.path("shared/sheet"), &[("SKILL.md", text.as_bytes(), false)]);
+    sandbox.done(&["source", "add", "../shared", "--name", "team"]);
+    let found = sandbox.done(&["search", "表格"]);
+    assert_eq!((&found["results"][0]["name"], &found["results"][0]["title"]), (&json!("sheet"), &json!("表格工具")));
+    let listed = sandbox.run(&["install", "../shared", "--list"]).exits(0);
+    assert!(listed.text().contains("表格工具 · Fills sheets."), "{listed}");
+}
+
 #[test]
 fn folder_is_stored_without_relative_parts() {
     let sandbox = Sandbox::project();

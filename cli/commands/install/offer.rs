@@ -76,9 +76,9 @@ pub fn list(context: &Context, global: &Global, request: &InstallRequest) -> Res
 
 fn document(listing: &SourceListing, skill: &OfferedSkill) -> Value {
     let install = shell_word(&listing.address(skill));
-    let OfferedSkill { name, description, folder, plugin, repository, version } = skill;
+    let OfferedSkill { name, title, description, folder, plugin, repository, version } = skill;
     json!({
-        "version": version, "name": name, "description": description, "path": folder, "plugin": plugin,
+        "version": version, "name": name, "title": title, "description": description, "path": folder, "plugin": plugin,
         "repository": repository, "install": install,
     })
 }
@@ -96,7 +96,8 @@ fn lines(skills: &[OfferedSkill], indent: usize) -> Vec<String> {
         };
         let place = skill.repository.as_ref().or_else(|| own_folder(skill, &shared));
         let place = place.map(|place| format!("in {place}: ")).unwrap_or_default();
-        let text = (place + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = skill.title.iter().map(|title| format!("{title} · ")).collect::<String>();
+        let text = (place + &title + &skill.description).split_whitespace().collect::<Vec<_>>().join(" ");
         let free = COLUMNS.saturating_sub(indent + longest + 2);
         let text = Table::cut(&visible(&text).to_string(), free);
         format!("{STRONG}{name}{STRONG:#}{gap}{FAINT}{text}{FAINT:#}").trim_end().to_owned()
@@ -232,6 +233,7 @@ mod tests {
     fn offered() -> Vec<OfferedSkill> {
         let skill = |name: &str, repository: Option<&str>| OfferedSkill {
             name: name.to_owned(),
+            title: None,
             description: "Reads and writes files of every kind. ".repeat(9),
             folder: String::new(),
             plugin: repository.is_none().then(|| "kit".to_owned()),

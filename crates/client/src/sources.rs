@@ -308,7 +308,7 @@ impl Offer {
     fn result(&self, source: &SearchedSource) -> SearchResult {
         SearchResult {
             name: self.name.clone(),
-            title: None,
+            title: self.title.clone(),
             version: self.version.clone().unwrap_or_default(),
             description: self.description.clone(),
             deprecated: None,

@@ -8,6 +8,8 @@ use crate::{discovery::OfferedSkill, install::SourceListing};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Offer {
     pub name: String,
+    #[serde(default)]
+    pub title: Option<String>,
     pub description: String,
     /// Version that the source gives, which may be any text.
     pub version: Option<String>,
@@ -19,6 +21,7 @@ impl Offer {
     pub fn of(source: &SourceListing, skill: &OfferedSkill) -> Self {
         Self {
             name: skill.name.clone(),
+            title: skill.title.clone(),
             description: skill.description.clone(),
             version: skill.version.clone(),
             address: source.address(skill),

@@ -95,6 +95,7 @@ mod tests {
     fn addresses_name_one_skill() {
         let skill = |folder: &str, repository: Option<&str>| OfferedSkill {
             name: "acme/pdf".to_owned(),
+            title: None,
             description: String::new(),
             folder: folder.to_owned(),
             plugin: None,

@@ -240,6 +240,7 @@ fn check_hash(name: &str, expected: &Digest, bytes: &[u8]) -> Result<(), Install
 fn offered(skill: &IndexedSkill) -> OfferedSkill {
     OfferedSkill {
         name: skill.name.clone(),
+        title: None,
         description: skill.description.clone(),
         folder: String::new(),
         plugin: None,
