@@ -278,7 +278,7 @@ pub fn answer(
     Ok(gravest.map_or(Exit::Done, Exit::from))
 }
 
-/// Returns whether nothing more than its name is to be told about an unchanged skill.
+/// Returns true for an unchanged skill of which only the name is printed.
 fn is_without_news(skill: &Installed) -> bool {
     let has_findings = skill.report.as_ref().is_some_and(|report| !report.findings.is_empty());
     let is_noted = skill.error.is_some() || skill.checkout_pending.is_some() || !skill.warnings.is_empty();

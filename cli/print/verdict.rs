@@ -1,6 +1,6 @@
 //! Findings and problems as lines of text.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use anstyle::Style;
 use scan::{Acceptance, Cause, Finding, Related, Severity, Verdict, causes};
@@ -94,7 +94,7 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     lines.extend(further);
     lines.push(match &finding.waiver {
         Some(waiver) => format!("  {}", waiver_words(waiver)),
-        None => format!("  to do{scope}: {}", finding.remedy),
+        None => format!("  to do{scope}: {}", remedy_of_all(cause)),
     });
     for other in &cause.others {
         let Finding { severity, line, message, rule, .. } = other;
@@ -103,6 +103,15 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
         lines.extend(other.related.iter().map(|related| related_line(other, related)));
     }
     lines
+}
+
+/// The remedy of a cause. Words of the first finding that another one lacks are not quoted.
+fn remedy_of_all<'c>(cause: &Cause<'c>) -> Cow<'c, str> {
+    let remedy: &'c str = &cause.first.remedy;
+    let quoted = remedy.split_once('“').and_then(|(_, rest)| Some(rest.split_once('”')?.0));
+    let is_of = |finding: &Finding, words: &str| finding.excerpt.contains(words);
+    let lacking = quoted.filter(|words| is_of(cause.first, words) && cause.again.iter().any(|one| !is_of(one, words)));
+    lacking.map_or(remedy.into(), |words| remedy.replacen(&format!("“{words}”"), "the words found", 1).into())
 }
 
 /// The other lines of a cause: the first ones with their words, the rest as numbers.
@@ -242,6 +251,20 @@ mod tests {
         assert!(lines[2].starts_with("  also in line 9: ") && lines[2].contains("text"), "{lines:?}");
         assert_eq!(lines[3], "  to do in each of these lines: do not");
         assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
+    }
+
+    #[test]
+    fn words_of_one_line_are_not_quoted_for_others() {
+        let remedy = "delete “one word”; warn with “Never use”";
+        let with = |line, excerpt: &str| Finding {
+            line,
+            excerpt: excerpt.into(),
+            remedy: remedy.into(),
+            ..finding("b", Severity::High)
+        };
+        let lines = |second| findings_lines(&[with(3, "one word"), with(9, second)]).join("\n");
+        assert!(lines("other").contains("each of these lines: delete the words found; warn with “Never use”"));
+        assert!(lines("one word more").contains(remedy));
     }
 
     #[test]

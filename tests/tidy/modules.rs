@@ -45,7 +45,7 @@ fn is_root(path: &str) -> bool {
         _ if matches!(path, "cli/main.rs" | "tests/main.rs" | "tests/replicas.rs") || name == "build.rs" => true,
         "src" => matches!(name, "lib.rs" | "main.rs"),
         "tests" => folder != "tests" && !folder.contains("/src/"),
-        _ if name == "main.rs" && folder.contains("/examples/") => true,
+        _ if name == "main.rs" && ["/examples/", "/tests/"].iter().any(|kind| folder.contains(kind)) => true,
         _ => matches!(kind, "bin" | "benches" | "examples" | "fuzz_targets"),
     }
 }
@@ -81,12 +81,15 @@ fn forgotten_files_are_found() {
         ("crates/h/src/i.rs", "#[cfg(test)]\nmod tests;"),
         ("crates/h/src/i/tests.rs", ""),
         ("crates/h/tests/j.rs", ""),
+        ("crates/h/tests/n/main.rs", "mod o;"),
+        ("crates/h/tests/n/o.rs", ""),
+        ("crates/h/tests/n/p.rs", ""),
         ("crates/h/examples/k/main.rs", "mod l;"),
         ("crates/h/examples/k/l.rs", ""),
         ("crates/h/examples/k/m.rs", ""),
     ]);
     let found: Vec<_> = forgotten(&tree).into_iter().map(|fault| fault.path).collect();
-    assert_eq!(found, ["cli/g.rs", "crates/h/examples/k/m.rs", "tests/a/f.rs", "tests/c.rs"]);
+    assert_eq!(found, ["cli/g.rs", "crates/h/examples/k/m.rs", "crates/h/tests/n/p.rs", "tests/a/f.rs", "tests/c.rs"]);
 }
 
 #[test]

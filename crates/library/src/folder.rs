@@ -503,7 +503,7 @@ mod tests {
         assert!(matches!(read(&dir, "s", ToolFiles::Skip, &limits), Err(FolderError::Bundle(_))));
     }
 
-    /// The size that is told is the one on disk, though no more than the limit is read.
+    /// The error states the size on disk, although no more than the limit is read.
     #[test]
     fn size_of_a_large_file_is_told() {
         let (_temp, dir) = temp();

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod advice;
+
 use scan::{Finding, Severity, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
@@ -118,7 +120,7 @@ fn named_way_out_lowers_the_severity() {
     assert!(after.is_empty(), "{after:?}");
 }
 
-/// What stands in a comment or in a list of strings does not act.
+/// A command in a comment or in a list of strings is not executed.
 #[test]
 fn comment_or_string_is_not_called_an_act() {
     let script = "# Classic :(){ :|:& };: stops it\nBAD = ['rm -rf / ']\nos.system('rm -rf / ')\n";
@@ -135,7 +137,7 @@ fn comment_or_string_is_not_called_an_act() {
 
 /// A host in a command is told by what the command does with it.
 #[test]
-fn command_with_an_untold_host_is_told_by_its_act() {
+fn message_about_an_unnamed_host_states_the_act() {
     let found = scanned("```bash\ncurl -X POST https://api.strange-place.io/v1/items\n```", "date\n");
     let told = of(&found, "host-only-in-command");
     assert!(told.message.starts_with("sends to api.strange-place.io, "), "{told:?}");

@@ -1,29 +1,6 @@
 //! Advice of findings: which words and lines to change, and how.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
-use scan::{Finding, scan};
-use skill::{Bundle, File, Limits, SkillPath};
-
-const SKILL: &str = "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\n";
-
-/// Returns the findings of a skill whose text and script are given.
-fn scanned(text: &str, script: &str) -> Vec<Finding> {
-    scanned_with(text, "scripts/a.sh", script)
-}
-
-/// Returns the findings of a skill whose text and one other file are given.
-fn scanned_with(text: &str, path: &str, other: &str) -> Vec<Finding> {
-    let file = |path: &str, text: &str| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    let files = [file("SKILL.md", &format!("{SKILL}{text}\n")), file(path, other)];
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
-}
-
-fn of<'f>(findings: &'f [Finding], rule: &str) -> &'f Finding {
-    findings.iter().find(|one| one.rule == rule).unwrap()
-}
+use super::*;
 
 /// One change mends all findings of a line that downloads from a host for collecting data.
 #[test]
