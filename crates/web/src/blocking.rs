@@ -16,7 +16,7 @@ const ENDING: Duration = Duration::from_secs(1);
 /// runtime, where dropping a runtime would panic.
 ///
 /// `Runtime::shutdown_background` is no replacement: it detaches the threads while they exit, and `pthread_detach` of
-/// glibc then reads memory that an exited thread has freed (seen with 2.36, about once in 20 runs).
+/// glibc then reads memory that an exited thread has freed (seen with 2.36).
 pub fn shut_down(runtime: Runtime) {
     let mut runtime = Some(runtime);
     thread::scope(|scope| {
