@@ -1,6 +1,9 @@
 //! Conditions on data that is read and on its destination.
 
-use crate::hosts::{Trust, addresses, homes_of_key, is_near, is_sample, is_within, trust_of};
+use crate::{
+    hosts::{Trust, addresses, homes_of_key, is_near, is_sample, is_within, trust_of},
+    rules,
+};
 
 /// Returns true if a private key is read as text rather than loaded by a program that uses keys.
 pub(crate) fn is_read_as_text(matched: &str) -> bool {
@@ -12,34 +15,7 @@ pub(crate) fn is_read_as_text(matched: &str) -> bool {
 /// Returns true unless all files of keys that a match names are public halves, or give one (`ssh-keygen -y`), and none
 /// of its words changes their names.
 pub(crate) fn is_no_public_key(matched: &str) -> bool {
-    const OTHERS: &[&str] = &[
-        ".aws",
-        ".git-cred",
-        ".npmrc",
-        ".netrc",
-        ".pypirc",
-        "hosts.yml",
-        ".docker",
-        ".kube",
-        "/etc/",
-        "login data",
-        "logins.json",
-        "key4.db",
-        "keychain",
-        "wallet",
-        ".gnupg",
-        "solana",
-        "gcloud",
-        "user-secrets",
-        ".cursor",
-        ".openclaw",
-        "/environ",
-        "auth.json",
-        ".credentials",
-        "cookies",
-        "security find",
-        "security dump",
-    ];
+    // Words that may change a name, and programs that read keys from elsewhere.
     const CHANGES: &[&str] = &[
         "private",
         "without",
@@ -64,7 +40,11 @@ pub(crate) fn is_no_public_key(matched: &str) -> bool {
         ":-",
         "::",
         ": -",
+        "keychain",
+        "wallet",
+        "security ",
     ];
+    const SSH: [&str; 3] = [".ssh/", "id_rsa", "id_ed25519"];
     let lower = matched.to_ascii_lowercase();
     let mut parts = lower.split(".ssh/");
     let mut before = parts.next().unwrap_or("");
@@ -78,7 +58,9 @@ pub(crate) fn is_no_public_key(matched: &str) -> bool {
         }
         (before, count) = (part, count + 1);
     }
-    count == 0 || OTHERS.iter().chain(CHANGES).any(|word| lower.contains(word))
+    let others = rules::CREDENTIAL_EXFILTRATION.literals.iter().filter(|literal| !SSH.contains(literal));
+    let names_other = others.map(|literal| literal.to_ascii_lowercase()).any(|literal| lower.contains(&literal));
+    count == 0 || names_other || CHANGES.iter().any(|word| lower.contains(word))
 }
 
 /// Returns true if a text ends with the start of a command that prints the public half of a key.
