@@ -50,6 +50,7 @@ fn invalid_folder_is_not_taken_over() {
     assert_eq!(place.read("pdf/readme.txt"), "no SKILL.md here");
 }
 
+#[cfg(unix)]
 #[test]
 fn bad_hand_edits_make_no_revision() {
     let place = Fixture::new();
@@ -70,6 +71,7 @@ fn bad_hand_edits_make_no_revision() {
     assert!(is_clean(&library, "pdf"));
 }
 
+#[cfg(unix)]
 #[test]
 fn linked_skill_folder_is_never_followed() {
     let place = Fixture::new();
@@ -136,6 +138,7 @@ fn edit_during_commit_becomes_revision() {
     assert!(!place.open().has_pending_operations().unwrap() && place.names() == ["pdf"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn unreadable_hand_edit_stays_in_folder() {
     let place = Fixture::new();

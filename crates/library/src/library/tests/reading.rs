@@ -234,6 +234,7 @@ fn locked_library_can_be_read() {
     assert!(matches!(LibraryLock::acquire(&own, Duration::ZERO), Err(LockError::Locked { .. })));
 }
 
+#[cfg(unix)]
 #[test]
 fn path_spellings_share_one_home() {
     let place = Fixture::new();

@@ -78,6 +78,7 @@ fn displaced_edit_never_replaces_later_edit() {
     assert_eq!((place.read("pdf/notes.md").as_str(), place.names()), ("later", vec!["pdf".to_owned()]));
 }
 
+#[cfg(unix)]
 #[test]
 fn unreadable_displaced_folder_is_kept() {
     let place = Fixture::new();
