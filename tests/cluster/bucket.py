@@ -20,13 +20,14 @@ class Bucket:
     a closed connection, or by half of the answer."""
 
     def __init__(self, port=None):
-        """Starts moto, unless another server listens on a port of this machine."""
+        """Starts moto and makes the bucket, unless another server listens on a port of this machine and has it."""
         self.moto, self.behind = None, port
         if port is None:
             self.moto = subprocess.Popen([sys.executable, MOTO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=subprocess.DEVNULL, text=True)
             self.behind = int(self.moto.stdout.readline())
-        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{self.behind}/{BUCKET}", method="PUT")).read()
+            bucket = f"http://127.0.0.1:{self.behind}/{BUCKET}"
+            urllib.request.urlopen(urllib.request.Request(bucket, method="PUT")).read()
         self.fails, self.faults = False, 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         threading.Thread(target=self.accept, daemon=True).start()

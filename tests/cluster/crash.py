@@ -7,7 +7,7 @@ PROGRAM is built with the feature `cluster`. PostgreSQL comes from the system. I
 SIGKILL each second, the leader among them, and started again. With --proxy, clients ask nginx with the configuration of
 `deploy/cluster`. With --faults, PostgreSQL is then killed and started again, and replaced by its synchronous standby; and
 the bucket, which is one of moto behind a proxy, refuses, hangs and cuts connections. --bucket-port names an S3 server on
-this machine in place of moto. At the end:
+this machine in place of moto, with the bucket `skills` and both keys "test". At the end:
 
 - every acknowledged release is found on every replica, with the files that were sent;
 - no version has two contents;

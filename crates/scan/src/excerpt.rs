@@ -16,6 +16,9 @@ const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
 /// Maximum length of the rest of a word that is marked with a match, in bytes.
 const REST_OF_WORD: usize = 24;
 
+/// Counterpart of [`REST_OF_WORD`] for a quotation that begins in a match.
+const REST_OF_QUOTATION: usize = 60;
+
 /// Minimum length of base64 text that is marked with its padding, in bytes.
 const BASE64: usize = 16;
 
@@ -51,7 +54,8 @@ impl Excerpt {
     pub fn around(part: &str, matched: Range<usize>) -> Self {
         let before = part.get(..matched.start).unwrap_or("");
         let rest = part.get(before.len()..).unwrap_or("");
-        let hit = without_close(whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end()));
+        let hit = whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end());
+        let hit = with_close(rest, without_close(hit));
         let after = rest.get(hit.len()..).unwrap_or("").trim_end();
         // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
         let near = before.rsplit('\0').next().unwrap_or("").trim_start();
@@ -113,6 +117,15 @@ pub(crate) fn without_close(hit: &str) -> &str {
         kept = kept.get(..kept.len() - last.len_utf8()).unwrap_or("").trim_end();
     }
     if kept.is_empty() { hit } else { kept }
+}
+
+/// Returns a match at the beginning of a text, extended by the end of a quotation that begins in it.
+fn with_close<'t>(text: &'t str, hit: &'t str) -> &'t str {
+    let rest = text.get(hit.len()..).unwrap_or("");
+    let line = rest.lines().next().filter(|_| !rest.starts_with('\n')).unwrap_or("");
+    let is_open = hit.matches('"').count() % 2 == 1;
+    let end = line.find('"').filter(|end| is_open && *end <= REST_OF_QUOTATION);
+    end.and_then(|end| text.get(..hit.len() + end + 1)).unwrap_or(hit)
 }
 
 /// Returns the matched part of an excerpt with a few characters before it, in at most [`BRIEF_CHARS`] characters and
@@ -286,6 +299,7 @@ mod tests {
         assert_eq!(of("x = \"rm -rf /\"", 5..14), "rm -rf /", "a quotation mark that was opened before");
         assert_eq!(of("Delete (rm -rf /)', 1", 8..18), "rm -rf /");
         assert_eq!(of("sh -c \"$(curl x)\" # y", 0..17), "sh -c \"$(curl x)\"");
+        assert_eq!(of("\"postinstall\": \"node child.js\",", 0..20), "\"postinstall\": \"node child.js\"");
         assert_eq!(of("run SQBuAHYAbwBrAGUAAA== now", 0..22), "run SQBuAHYAbwBrAGUAAA==");
         assert_eq!(of("set LONG_NAME=1", 0..13), "set LONG_NAME");
     }

@@ -49,7 +49,7 @@ use quote::{Quote, end_of_word, word_at};
 use sayings::{GUARDS, Sayings, together};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
-use texts::{LESS, NO_ACT, harmless_if, message_of, more, remedy_of};
+use texts::{LESS, harmless_if, message_of, more, remedy_of};
 use weigh::{Feature, Room, Weighed};
 use words::{Reader, Word};
 use written::Page;
@@ -72,15 +72,15 @@ const ROW: usize = 40;
 /// Maximum distance in passages between two weak senses that count together.
 const NEAR: usize = 2;
 
-/// Adds findings for the instructions in a text. A comment in a script yields at most strong evidence, and a note
-/// instead of weak evidence, since a script is run and not obeyed.
+/// Adds findings for the instructions in a text. A comment in a script yields at most strong evidence, since a script is
+/// run and not obeyed. Weak evidence becomes a note: a sentence that resembles an instruction only in its words is more
+/// frequent in honest skills than in attacks.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let is_script = source.kind().runs && !source.kind().reads;
     let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
-        let is_note = evidence == Evidence::Weak && (is_script || !said.is_act);
-        let evidence = if is_note { Evidence::Note } else { evidence };
+        let evidence = if evidence == Evidence::Weak { Evidence::Note } else { evidence };
         let is_known = !places.insert((said.rule.id, evidence, said.at));
         if is_known || finder.has_enough(said.rule, evidence) {
             continue;
@@ -92,7 +92,6 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let excerpt = excerpt_at(source, marked.clone());
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
             signal.why = match evidence.cmp(&said.rule.evidence) {
-                Ordering::Less if said.evidence >= said.rule.evidence => Some(NO_ACT),
                 Ordering::Less => Some(LESS),
                 Ordering::Equal => None,
                 Ordering::Greater => Some(said.more),
@@ -186,8 +185,6 @@ struct Said {
     more: Why,
     /// Byte offset of the first word that counts.
     at: usize,
-    /// True if its words may have the reader do something.
-    is_act: bool,
 }
 
 impl Said {
@@ -380,7 +377,7 @@ impl<'a> Judge<'a> {
             let quote = Quote::around(weighed.words, &heaviest, &terms, self.source);
             let sense = class.and_then(|class| class.words.first()).copied().unwrap_or_default().into();
             let at = heaviest.first().map_or(0, |run| run.0);
-            self.said.push(Said { rule, evidence, sense, quote, more, at, is_act: true });
+            self.said.push(Said { rule, evidence, sense, quote, more, at });
         }
     }
 
@@ -417,8 +414,7 @@ impl<'a> Judge<'a> {
             let at = place_of(terms, sense);
             let quote = Quote::of(sense, (terms, at), self.source, self.unseen);
             let (sense_text, more) = (sense.text.into(), more(0));
-            let is_act = quote.is_act && !matches!(place, Place::Table | Place::Code);
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at, is_act });
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

@@ -39,8 +39,6 @@ pub(super) struct Term {
     pub described: bool,
     /// True for a verb in the imperative, addressed to the reader.
     pub ordered: bool,
-    /// True for a verb in a form that orders nothing, such as `sends`, `sent` and `sending`.
-    pub inflected: bool,
     pub sentence: u32,
     /// Byte offsets of its first and its last word in the source.
     pub at: usize,
@@ -140,9 +138,9 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize
             if !(verb && word.quoted && spoken) {
                 deeds |= index::DEEDS & set;
                 let (negated, described, ordered) = (verb && negated, verb && described, verb && ordered);
-                let (sentence, at, inflected) = (word.sentence, word.at, verb && is_inflected(word));
+                let (sentence, at) = (word.sentence, word.at);
                 let last = rest.get(length.saturating_sub(1)).map_or(at, |word| word.at);
-                terms.push(Term { concept, negated, described, ordered, inflected, sentence, at, last });
+                terms.push(Term { concept, negated, described, ordered, sentence, at, last });
             }
         });
         if begins.is_some() {

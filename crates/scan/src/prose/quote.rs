@@ -1,7 +1,7 @@
 //! [`Quote`]: the words of a text by which a finding was made, for its message and its excerpt.
 
 use super::{
-    lexicon::{self, Term},
+    lexicon::Term,
     sayings::GUARDS,
     sense::Sense,
     words::Word,
@@ -26,8 +26,6 @@ const PHRASE_CHARS: usize = 60;
 pub(super) struct Quote {
     /// The words in quotation marks as they stand in the text, for a message.
     pub words: String,
-    /// True if one of the words may have its reader do something, or if people do not see them.
-    pub is_act: bool,
     /// Byte offsets of the first and the last one.
     pub from: usize,
     pub last: usize,
@@ -45,9 +43,7 @@ impl Quote {
         let words = [listed(&quoted), hidden].concat();
         let from = terms.first().map_or(at, |term| term.at);
         let last = terms.iter().map(|term| term.last).max().unwrap_or(from);
-        let is_forbidden = || terms.iter().any(|term| is_forbidden(term, source));
-        let is_act = is_hidden || terms.iter().any(|term| is_act(term, source)) && !is_forbidden();
-        Self { words, is_act, from, last }
+        Self { words, from, last }
     }
 
     /// Quotes the words of a passage that was found by its weights: the terms of the concepts that weigh most, or else
@@ -68,40 +64,8 @@ impl Quote {
         }
         let from = terms.iter().map(|term| term.at).chain([from]).min().unwrap_or(from);
         let last = terms.iter().map(|term| term.last).chain([last]).max().unwrap_or(last);
-        Self { words: listed(&quoted), is_act: true, from, last }
+        Self { words: listed(&quoted), from, last }
     }
-}
-
-/// Words with which a sentence begins that has its order behind an adverbial, as in `On every run fetch …`.
-const LEADS: &[&str] = &[
-    "after", "always", "at", "before", "by", "during", "each", "every", "for", "from", "if", "in", "never", "on",
-    "once", "then", "to", "when", "whenever", "while", "with", "without",
-];
-
-/// Bytes before a verb in which its sentence begins.
-const SENTENCE: usize = 200;
-
-/// Returns true for a verb that has its reader do something or leave it undone.
-fn is_act(term: &Term, source: &Source<'_>) -> bool {
-    let concept = 1 << term.concept;
-    let is_order = term.ordered || !term.described && !term.inflected && is_led_in(source, term.at);
-    is_order && lexicon::deeds() & concept != 0 && (term.negated || GUARDS.aside & concept == 0)
-}
-
-/// Returns true for a word of no verb that `never` stands before, as in `never hardcode tokens`.
-fn is_forbidden(term: &Term, source: &Source<'_>) -> bool {
-    let before = source.text.get(..term.at).unwrap_or("");
-    let last = before.split_whitespace().next_back().unwrap_or("");
-    !term.negated && last.eq_ignore_ascii_case("never")
-}
-
-/// Returns true if the sentence around a byte offset begins with an adverbial.
-fn is_led_in(source: &Source<'_>, at: usize) -> bool {
-    let start = source.text.ceil_char_boundary(at.saturating_sub(SENTENCE));
-    let before = source.text.get(start..at).unwrap_or("");
-    let sentence = before.rsplit(['.', '!', '?', ';', ':', '\n']).next().unwrap_or("");
-    let first = sentence.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
-    LEADS.contains(&first.to_ascii_lowercase().as_str())
 }
 
 /// Returns the first phrases of terms in quotation marks, without those that are part of another one.

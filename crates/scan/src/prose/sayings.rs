@@ -97,8 +97,6 @@ pub(super) struct Guards {
     pub mild: Set,
     /// Deeds that the phrase `ask the user` matches as well.
     pub asking: Set,
-    /// Deeds that are not the point of an order, unless they are negated.
-    pub aside: Set,
     /// Required objects of a malicious order: a secret, an agent's file, a foreign host, a hidden place.
     pub target: Set,
     /// Targets that are secrets, and those that are files of an agent or run at a start.
@@ -121,7 +119,6 @@ pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
         robot: bit("robot"),
         away: ["host", "mail", "out", "unseen", "hidden"].into_iter().map(bit).sum(),
         asking: bit("fetch") | bit("waive"),
-        aside: ["act", "ask-first", "told", "fail", "rank"].into_iter().map(bit).sum(),
         mild: ["act", "ask-first", "told", "fail", "omit", "approve", "rank"].into_iter().map(bit).sum(),
         target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
         secret: bit("store") | bit("cred"),

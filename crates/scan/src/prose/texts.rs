@@ -7,14 +7,8 @@ use crate::{Evidence, judgement::Why};
 
 /// Reason for evidence below the rule's own.
 pub(super) const LESS: Why = Why {
-    reason: "its wording alone is ambiguous, or the text forbids it, describes it or asks the user first",
+    reason: "its wording alone is ambiguous, or it is a comment, forbids it, describes it or asks the user first",
     harmless_if: "the text forbids this, only describes it, or asks the user first",
-};
-
-/// Reason for evidence below the rule's own where the words order nothing, as in a statement or a row of a table.
-pub(super) const NO_ACT: Why = Why {
-    reason: "its words order nothing, forbid it, or are a comment of code",
-    harmless_if: "the text orders nobody to do this",
 };
 
 /// Beginnings of advice to change a sentence, which name no sentence.
