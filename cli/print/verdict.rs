@@ -96,7 +96,7 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
         Some(waiver) => format!("  {}", waiver_words(waiver)),
         None => format!("  to do{scope}: {}", remedy_of_all(cause)),
     });
-    for other in &cause.others {
+    for other in cause.others_to_show() {
         let Finding { severity, line, message, rule, .. } = other;
         let to_do = cause.remedy_of(other).map(|remedy| format!("; to do: {remedy}")).unwrap_or_default();
         lines.push(format!("  also {severity} in line {line}: {message} [{rule}]{to_do}"));

@@ -47,7 +47,7 @@ fn decision(finding: &Finding) -> (bool, bool, Option<&Acceptance>) {
     (finding.waived, finding.new, finding.waiver.as_ref())
 }
 
-impl Cause<'_> {
+impl<'f> Cause<'f> {
     /// Returns the other lines of the same cause, sorted and without duplicates.
     #[must_use]
     pub fn further_lines(&self) -> Vec<usize> {
@@ -56,6 +56,13 @@ impl Cause<'_> {
         lines.dedup();
         lines.retain(|line| *line != self.first.line);
         lines
+    }
+
+    /// Returns the findings of other rules that tell a person something more. On a line that has to change for a graver
+    /// reason, findings that are allowed do not.
+    pub fn others_to_show(&self) -> impl Iterator<Item = &'f Finding> {
+        let least = if self.first.severity > Severity::Low { Severity::Medium } else { Severity::Info };
+        self.others.iter().copied().filter(move |other| other.severity >= least)
     }
 
     /// Returns the remedy of another rule's finding on the line, unless the line has to change for a graver one anyway.
@@ -158,6 +165,7 @@ mod tests {
         assert_eq!(told, [("SKILL.md", 3), ("a.sh", 3), ("SKILL.md", 9), ("SKILL.md", 12)]);
         assert_eq!(causes[0].further_lines(), [9]);
         assert_eq!(causes[0].others.iter().map(|other| other.rule.as_ref()).collect::<Vec<_>>(), ["c"]);
+        assert_eq!(causes[0].others_to_show().count(), 1);
         assert_eq!((causes[0].remedy_of(&all[4]), causes[2].remedy_of(&all[2])), (None, Some("do not")));
         let places: usize = causes.iter().map(|cause| 1 + cause.again.len() + cause.others.len()).sum();
         assert_eq!(places, all.len(), "nothing is lost");

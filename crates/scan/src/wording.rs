@@ -11,7 +11,8 @@ use crate::{
 const UNKNOWN: &str = "an unknown host";
 
 /// Beginnings of a remedy that refer to the match, with the clauses before and after the match in quotation marks, and
-/// the clause for a match that is too long to be quoted, or has one of two quotation marks or brackets.
+/// the clause for a match that is too long to be quoted, or has one of two quotation marks or brackets. A match of one
+/// word, such as a tag, is in no sentence.
 const DELETIONS: &[(&str, [&str; 2], &str)] = &[
     ("remove this", ["delete", ""], "delete the marked words"),
     (
@@ -69,7 +70,10 @@ pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, st
     let is_quotable = is_short && !is_open && !words.contains(['\n', '“', '”']);
     let begun = DELETIONS.iter().find_map(|(start, parts, whole)| Some((parts, whole, remedy.strip_prefix(start)?)));
     match begun {
-        Some(([verb, more], _, rest)) if is_quotable => format!("{verb} “{}”{more}{rest}", visible(words)).into(),
+        Some(([verb, more], _, rest)) if is_quotable => {
+            let (verb, more) = if words.contains(' ') { (*verb, *more) } else { ("delete", "") };
+            format!("{verb} “{}”{more}{rest}", visible(words)).into()
+        }
         Some((_, whole, rest)) => format!("{whole}{rest}").into(),
         None => remedy.into(),
     }
@@ -111,6 +115,7 @@ mod tests {
             with_words("delete the instruction; say what it does", "Ignore all rules"),
             "delete the sentence with “Ignore all rules”, and what it goes on to order; say what it does"
         );
+        assert_eq!(with_words("delete the instruction; be good", "BYPASS"), "delete “BYPASS”; be good");
         assert_eq!(with_words("name the host", "x"), "name the host");
     }
 }

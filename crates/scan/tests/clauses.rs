@@ -18,15 +18,20 @@ fn scanned(path: &str, text: &str) -> Vec<Finding> {
     scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
 }
 
-/// Returns the highest severity of the prose rules in a file: none, possibly an instruction, or an instruction.
-fn meant(path: &str, text: &str) -> Option<Severity> {
-    let is_meant = |one: &&Finding| one.rule.starts_with("prose-") && one.rule != "prose-weight" && one.path == path;
-    scanned(path, text).iter().filter(is_meant).map(|one| one.severity).max()
+/// Returns the findings of the prose rules in a file.
+fn prose_in(path: &str, text: &str) -> Vec<Finding> {
+    let is_prose = |one: &Finding| one.rule.starts_with("prose-") && one.rule != "prose-weight" && one.path == path;
+    scanned(path, text).into_iter().filter(is_prose).collect()
+}
+
+/// Returns whether a rule takes a sentence for an instruction, and not for one that is forbidden or described.
+fn is_meant(sentence: &str) -> bool {
+    prose_in("SKILL.md", sentence).iter().any(|one| one.why.is_none() || one.severity > Severity::Info)
 }
 
 #[track_caller]
 fn assert_meant(harmful: bool, sentences: &[&str]) {
-    let is_wrong = |sentence: &&&str| (meant("SKILL.md", sentence) >= Some(Severity::Low)) != harmful;
+    let is_wrong = |sentence: &&&str| is_meant(sentence) != harmful;
     let wrong: Vec<_> = sentences.iter().filter(is_wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -175,7 +180,7 @@ fn code_strings_and_styles_are_ignored() {
         ("a.csv", "Approve,the changes of the bot,without opening,the diff\n".to_owned()),
         ("evals/a.json", format!("{{\"prompt\": \"{ORDER}\"}}\n")),
     ] {
-        assert_eq!(meant(path, &text), None, "{path}: {text}");
+        assert!(prose_in(path, &text).is_empty(), "{path}: {text}");
     }
 }
 
@@ -195,7 +200,7 @@ fn markup_floods_end_in_time() {
         [("a.html", "&"), ("a.html", "<a "), ("a.html", "<!--"), ("a.py", "\" #"), ("a.json", "\"\\"), ("a.csv", "\"")]
     {
         let start = std::time::Instant::now();
-        assert_eq!(meant(path, &piece.repeat((1 << 19) / piece.len())), None, "{path} {piece}");
+        assert!(prose_in(path, &piece.repeat((1 << 19) / piece.len())).is_empty(), "{path} {piece}");
         assert!(start.elapsed() < std::time::Duration::from_secs(60), "{path} {piece} took {:?}", start.elapsed());
     }
 }

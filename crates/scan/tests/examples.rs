@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use scan::{Evidence, Report, Rule, Severity, rules, scan};
+use scan::{Evidence, Finding, Report, Rule, Severity, rules, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
 fn scan_file(path: &str, text: &str) -> Report {
@@ -11,9 +11,13 @@ fn scan_file(path: &str, text: &str) -> Report {
     scan(&Bundle::from_files(files, &Limits::default()).unwrap())
 }
 
+/// Returns the highest severity of a rule's findings. Words that a prose rule takes for an instruction have that of the
+/// rule, although such a finding is a note.
 fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
     let report = scan_file(path, text);
-    report.findings.iter().filter(|finding| finding.rule == rule.id).map(|finding| finding.severity).max()
+    let full = |one: &Finding| (!rule.senses.is_empty() && one.why.is_none()).then_some(rule.severity());
+    let found = report.findings.iter().filter(|one| one.rule == rule.id);
+    found.map(|one| full(one).map_or(one.severity, |full| full.max(one.severity))).max()
 }
 
 /// Returns whether a rule is about the scan itself, or about binary or large files. Such rules have no examples.

@@ -85,7 +85,7 @@ pub fn cause(cause: &Cause<'_>, files: Option<&str>, texts: &Texts) -> Markup {
             @if !further.is_empty() {
                 p.quiet { (texts.also_in_lines) " " @for (at, one) in further.iter().take(LINES).enumerate() { @if at > 0 { ", " } (line(*one)) } @if further.len() > LINES { ", …" } }
             }
-            @for other in &cause.others {
+            @for other in cause.others_to_show() {
                 p.quiet {
                     "+ " (line(other.line)) ": " (visible(&other.message))
                     @if let Some(remedy) = cause.remedy_of(other) { "; " (visible(remedy)) }
