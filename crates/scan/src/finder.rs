@@ -175,7 +175,8 @@ impl Finder {
             (excerpt_at(source, start..start + matched.len()), other_ends(hit, source, start..start + matched.len()))
         };
         let words = whole_words(source.text.get(start..).unwrap_or(""), matched);
-        let Explained { message, remedy, harm } = explained(hit.rule, matched, words);
+        let Explained { message, remedy, harm } =
+            explained(hit.rule, matched, words, role::is_in_sentence(source, line, start));
         let is_of_one_line = !matched.contains('\n');
         let place = if is_of_one_line { role::place(hit.rule, source, line, start, &message) } else { "" };
         let message = format!("{place}{message}{how}");
@@ -198,7 +199,7 @@ impl Finder {
             false => (role::weigh(hit.rule, &shadow.source, line, start), "split by formatting or spacing"),
         };
         let plain = shadow.source.text.get(hit.range.clone()).unwrap_or("");
-        let Explained { message, remedy, harm } = explained(hit.rule, plain, plain);
+        let Explained { message, remedy, harm } = explained(hit.rule, plain, plain, false);
         let read = if hit.rule.secret { String::new() } else { format!("“{}”, ", brief(&visible(plain), None)) };
         let message = format!("{message} ({read}{how})");
         let excerpt = Excerpt::plain(source.line(line));
@@ -217,7 +218,7 @@ impl Finder {
             ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
             (weighed, _) => weighed,
         };
-        let Explained { message, remedy, harm } = explained(hit.rule, value, value);
+        let Explained { message, remedy, harm } = explained(hit.rule, value, value, false);
         let excerpt = Excerpt::plain(source.line(line));
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message.into_owned()) {
             (signal.why, signal.remedy, signal.harm) = (why, remedy, harm);
@@ -282,9 +283,9 @@ struct Explained {
 /// Instead of a pinned download from a host for collecting data, whose name the scan reports too.
 const SHIPPED: &str = "ship the script in the skill, and delete the download";
 
-/// Returns the texts for a match. `words` is the match up to the end of its last word, which a remedy quotes. The texts
-/// about a name that resembles a known one give both names.
-fn explained(rule: &Rule, matched: &str, words: &str) -> Explained {
+/// Returns the texts for a match. `words` is the match up to the end of its last word, which a remedy quotes, with its
+/// sentence if it is of one. The texts about a name that resembles a known one give both names.
+fn explained(rule: &Rule, matched: &str, words: &str, is_of_sentence: bool) -> Explained {
     let Case { message, remedy, harm, .. } = rule.case_of(matched);
     let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
     if let Some((message, remedy)) = imitation.map(described) {
@@ -294,7 +295,7 @@ fn explained(rule: &Rule, matched: &str, words: &str) -> Explained {
     let remedy = match () {
         _ if rule.secret => remedy.into(),
         _ if rule.id == rules::REMOTE_PIPE_TO_SHELL.id && wording::names_drop(matched) => SHIPPED.into(),
-        _ => wording::with_words(remedy, words),
+        _ => wording::with_words(remedy, words, is_of_sentence),
     };
     Explained { message, remedy, harm }
 }

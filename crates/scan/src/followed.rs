@@ -7,7 +7,9 @@ mod judge;
 
 use std::ops::Range;
 
-use flow::{Analysis, End, Ends, Flow, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret};
+use flow::{
+    Analysis, CLONED, End, Ends, Flow, Format, Hosts, Kind, Language, Program, Taint, held, holds, names_secret,
+};
 use skill::Bundle;
 
 use crate::{
@@ -156,6 +158,9 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
     if let Some(signal) = finder.add_told(rule, evidence, source, line, &excerpt.text, message) {
         (signal.excerpt, signal.why) = (excerpt, why);
         signal.harm = if steers_agents { STEERED } else { signal.harm };
+        if judgement.from.iter().any(|taint| taint.what.starts_with(CLONED)) {
+            signal.remedy = PINNED.into();
+        }
         signal.related.extend(from);
         let is_of_key = rule.id == rules::FLOW_KEY_TO_STRANGER.id;
         signal.related.extend(is_of_key.then(|| header_line(source, flow)).flatten());
@@ -164,6 +169,9 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
 
 /// Loss from text that a skill writes into a file of an agent.
 const STEERED: &str = "every later session of the agent follows what this skill wrote there";
+
+/// Advice for code of a cloned repository.
+const PINNED: &str = "add `git checkout` with a full commit hash after the clone, or ship the code in the skill";
 
 /// Calls whose first argument is an address.
 const ADDRESSED: &[&str] = &["fetch", "get", "patch", "post", "put", "urlopen"];

@@ -116,13 +116,24 @@ fn is_text_of_code(source: &Source<'_>, line: usize, offset: usize) -> bool {
     !source.kind().runs || is_comment || is_in_comment(before) || is_in_plain_string(before)
 }
 
+/// Returns whether a match is part of a sentence of running text.
+pub(crate) fn is_in_sentence(source: &Source<'_>, line: usize, offset: usize) -> bool {
+    let (before, _) = around(source, line, offset);
+    let is_of_table = source.line(line).trim_start().starts_with('|');
+    source.kind().reads && !source.is_command(line) && !source.is_fenced(line) && !is_of_table && !is_quoted(before)
+}
+
 /// Categories whose rules are about commands, whatever their scope.
 const OF_COMMANDS: &[&str] = &["destructive", "remote-code", "resources", "reverse-shell"];
 
-/// Returns the beginning of a message about a match in a comment, or in a string that no call on its line is given, so
-/// that the message does not claim an act.
+/// Keys of data whose values are run.
+const RUN_KEYS: &[&str] = &["arg", "cmd", "command", "entry", "exec", "hook", "install", "run", "script", "shell"];
+
+/// Returns the beginning of a message about a match in a comment, in a value of data, or in a string that no call on its
+/// line is given, so that the message does not claim an act.
 pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
-    let is_code = source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
+    let is_data = !source.kind().runs && !source.kind().reads;
+    let is_code = is_data || source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
     // The message of a user's rule may not begin with a verb.
     let is_verb = crate::rule(rule.id).is_some() && !message.starts_with("contains ");
     if !is_code || !is_verb || rule.scope == Scope::Prose {
@@ -134,9 +145,23 @@ pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
     match (is_in_comment(before), is_run) {
         (true, true) => "contains a comment that, if run, ",
         (true, false) => "contains a comment that ",
+        (false, true) if is_data => {
+            if is_of_run_key(before) {
+                ""
+            } else {
+                "contains a value that, if run, "
+            }
+        }
         (false, true) if is_in_plain_string(before) => "contains a string that, if run, ",
         _ => "",
     }
+}
+
+/// Returns whether the text up to a match on a line of data begins a value that programs run, by its key, or has none.
+fn is_of_run_key(before: &str) -> bool {
+    let Some((key, _)) = before.split_once([':', '=']) else { return true };
+    let key = key.to_ascii_lowercase();
+    RUN_KEYS.iter().any(|word| key.contains(word))
 }
 
 /// Returns whether the text up to a match begins a comment.

@@ -62,20 +62,22 @@ fn described_host(matched: &str) -> Option<String> {
     })
 }
 
-/// Returns a remedy that quotes the words to be deleted instead of referring to them.
-pub(crate) fn with_words(remedy: &'static str, matched: &str) -> Cow<'static, str> {
+/// Returns a remedy that quotes the words to be deleted instead of referring to them. Words of a sentence are deleted
+/// with it, as the rest of it would make no sense.
+pub(crate) fn with_words(remedy: &'static str, matched: &str, is_of_sentence: bool) -> Cow<'static, str> {
     let words = without_close(matched.trim());
     let is_open = words.matches('"').count() % 2 == 1 || words.matches('(').count() != words.matches(')').count();
     let is_short = !words.is_empty() && words.chars().count() <= QUOTED;
     let is_quotable = is_short && !is_open && !words.contains(['\n', '“', '”']);
     let begun = DELETIONS.iter().find_map(|(start, parts, whole)| Some((parts, whole, remedy.strip_prefix(start)?)));
-    match begun {
-        Some(([verb, more], _, rest)) if is_quotable => {
-            let (verb, more) = if words.contains(' ') { (*verb, *more) } else { ("delete", "") };
-            format!("{verb} “{}”{more}{rest}", visible(words)).into()
-        }
-        Some((_, whole, rest)) => format!("{whole}{rest}").into(),
-        None => remedy.into(),
+    let Some(([verb, more], whole, rest)) = begun else { return remedy.into() };
+    let is_with_sentence = is_of_sentence && more.is_empty();
+    match words.contains(' ') {
+        false if is_quotable => format!("delete “{}”{rest}", visible(words)).into(),
+        _ if is_quotable && is_with_sentence => format!("delete the sentence with “{}”{rest}", visible(words)).into(),
+        _ if is_quotable => format!("{verb} “{}”{more}{rest}", visible(words)).into(),
+        _ if is_with_sentence => format!("delete the marked sentence{rest}").into(),
+        _ => format!("{whole}{rest}").into(),
     }
 }
 
@@ -105,17 +107,23 @@ mod tests {
     #[test]
     fn words_to_delete_are_quoted() {
         let remedy = "remove this; leave approvals to the user";
-        assert_eq!(with_words(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
-        let whole = "delete the marked words; leave approvals to the user";
-        assert_eq!(with_words(remedy, "a\nb"), whole);
-        assert_eq!(with_words(remedy, "enabled\": true"), whole);
-        assert_eq!(with_words(remedy, &"a".repeat(QUOTED + 1)), whole);
-        assert_eq!(with_words(remedy, "--yolo\""), "delete “--yolo”; leave approvals to the user");
+        let code = |remedy, words: &str| with_words(remedy, words, false);
         assert_eq!(
-            with_words("delete the instruction; say what it does", "Ignore all rules"),
+            with_words(remedy, "do not ask", true),
+            "delete the sentence with “do not ask”; leave approvals to the user"
+        );
+        assert_eq!(with_words(remedy, "a\nb", true), "delete the marked sentence; leave approvals to the user");
+        assert_eq!(code(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
+        let whole = "delete the marked words; leave approvals to the user";
+        assert_eq!(code(remedy, "a\nb"), whole);
+        assert_eq!(code(remedy, "enabled\": true"), whole);
+        assert_eq!(code(remedy, &"a".repeat(QUOTED + 1)), whole);
+        assert_eq!(code(remedy, "--yolo\""), "delete “--yolo”; leave approvals to the user");
+        assert_eq!(
+            code("delete the instruction; say what it does", "Ignore all rules"),
             "delete the sentence with “Ignore all rules”, and what it goes on to order; say what it does"
         );
-        assert_eq!(with_words("delete the instruction; be good", "BYPASS"), "delete “BYPASS”; be good");
-        assert_eq!(with_words("name the host", "x"), "name the host");
+        assert_eq!(code("delete the instruction; be good", "BYPASS"), "delete “BYPASS”; be good");
+        assert_eq!(code("name the host", "x"), "name the host");
     }
 }

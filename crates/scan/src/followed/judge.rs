@@ -33,7 +33,7 @@ pub(super) struct Judgement<'f> {
 /// Reasons for which a flow weighs less than its rule.
 const BUILT: Why = Why {
     reason: "it is built from a repository on a well-known forge",
-    harmless_if: "you trust this repository and name it in SKILL.md",
+    harmless_if: "SKILL.md tells the user that this repository is downloaded and run",
 };
 const HOST_NAMED: Why = Why {
     reason: "SKILL.md names the host",

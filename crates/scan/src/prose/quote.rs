@@ -1,11 +1,6 @@
 //! [`Quote`]: the words of a text by which a finding was made, for its message and its excerpt.
 
-use super::{
-    lexicon::Term,
-    sayings::GUARDS,
-    sense::Sense,
-    words::Word,
-};
+use super::{lexicon::Term, sayings::GUARDS, sense::Sense, words::Word};
 use crate::{characters::is_wide, excerpt::visible, source::Source};
 
 /// Maximum number of phrases that a message quotes.
