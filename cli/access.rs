@@ -149,7 +149,9 @@ impl RequestedOperation {
 
     fn record(&self, context: &Context, error: &CliError) {
         let Ok(library) = context.library() else { return };
-        if !library.own_path().exists() || is_noted(context, &library).unwrap_or(true) {
+        let is_noted = |library: &Library| is_noted(context, library).unwrap_or(true);
+        let is_noted_behind = || context.visible_libraries().is_ok_and(|libraries| libraries.iter().any(is_noted));
+        if !library.own_path().exists() || is_noted(&library) || is_noted_behind() {
             return;
         }
         let known = ACTIONS.iter().find(|(command, _)| *command == self.operation.name);

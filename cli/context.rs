@@ -12,12 +12,16 @@ use std::{
 use agent::{Catalogue, SkillLocations};
 use client::{GIT_CA_FILE, Transport};
 use compose::{ServerSettings, ToolHost};
-use library::{Scope, System};
+use library::{Library, Scope, System};
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
-use skill::failure::FailureKind;
+use skill::{SkillName, failure::FailureKind};
 
-use crate::{args::Global, exit::CliError, print::Output};
+use crate::{
+    args::Global,
+    exit::{CliError, Exit},
+    print::Output,
+};
 
 /// Variables that name certificates to trust, as OpenSSL reads them: a file, and a folder.
 const CA_FILE: &str = "SSL_CERT_FILE";
@@ -80,6 +84,21 @@ impl Context {
     pub fn note_warnings(&self, warnings: &[String]) {
         let notes = warnings.iter().filter(|_| !self.out.json);
         notes.for_each(|warning| self.out.note(&format!("note: {warning}")));
+    }
+
+    /// Notes that a change was made in the user's library, from a project that does not have the skill.
+    pub fn note_behind(&self, library: &Library) {
+        if self.is_behind(library) && !self.out.json {
+            self.out.note(&format!("note: this skill is in the user's library, {}", self.shown(library.path())));
+        }
+    }
+
+    /// Replaces the hint of an error about a skill that is not in the project but was installed for the user.
+    pub fn hint_behind(&self, error: CliError, command: &str, skill: &SkillName) -> CliError {
+        match error.exit == Exit::NotFound && self.is_installed_behind(skill) {
+            true => error.hint(format!("it is installed for you, not in this project: {command} {skill} --global")),
+            false => error,
+        }
     }
 
     /// A path as people read it: from the project's root, or with `~` for the home.

@@ -91,6 +91,11 @@ pub fn for_user(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
 }
 
+/// Adds the flag for the user's library to the commands in a text. They get no other flag for a library later.
+pub fn for_user_library(text: &str) -> String {
+    with_flags(text, &Flags { library: "--global ".to_owned(), ..Flags::default() })
+}
+
 /// Returns whether flags have to be added, and the JSON text has fields that may contain commands.
 pub fn are_needed(json: &str) -> bool {
     let has_flags = FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty());
@@ -171,6 +176,13 @@ mod tests {
             with("first skillhub uninstall pdf, then skillhub install a/pdf"),
             "first skillhub --global uninstall pdf, then skillhub --global --registry /r install a/pdf"
         );
+    }
+
+    #[test]
+    fn users_library_is_named_once() {
+        let hint = for_user_library("see `skillhub status pdf`; then skillhub search pdf");
+        assert_eq!(hint, "see `skillhub --global status pdf`; then skillhub search pdf");
+        assert_eq!(for_user_library(&hint), hint);
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod agent_attacks;
 mod agents_view;
 mod authors;
 mod bad_input;
+#[cfg(unix)]
+mod behind;
 mod branches;
 #[cfg(unix)]
 mod completing;

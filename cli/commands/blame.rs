@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
         Some(path) => SkillPath::parse(path).map_err(|error| ManageError::from(RequestError::from(error)))?,
         None => SkillPath::skill_md(),
     };
-    let found = blame(&context.library_of(&name)?, &name, &path, spec).map_err(failed)?;
+    let found = blame(&context.library_with_past(&name)?, &name, &path, spec).map_err(failed)?;
     context.out.long_answer(&document(&found), || text(&found))?;
     Ok(Exit::Done)
 }

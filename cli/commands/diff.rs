@@ -32,7 +32,7 @@ pub struct DiffArgs {
 /// Prints the difference.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let library = context.library_of(&name)?;
+    let library = context.library_with_past(&name)?;
     let since = match args.from.as_deref() {
         _ if args.upstream => DiffBase::Release,
         Some(from) => DiffBase::Revision(from),

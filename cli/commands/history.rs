@@ -37,7 +37,7 @@ pub struct HistoryArgs {
 /// Lists the revisions, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let library = context.library_of(&name)?;
+    let library = context.library_with_past(&name)?;
     let limit = args.limit.map_or(usize::MAX, NonZeroUsize::get);
     if args.jsonl {
         return lines(context.out, documents::lines(&library, name, limit)?);

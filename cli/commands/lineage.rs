@@ -29,7 +29,7 @@ pub struct LineageArgs {
 /// Prints the lineage as text or as a graph.
 pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let mut found = lineage(&context.library_of(&name)?, &name)?;
+    let mut found = lineage(&context.library_with_past(&name)?, &name)?;
     add_forks(&context.registries().offline(), &mut found);
     context.out.answer(&found, |out| match args.dot {
         true => out.write_all(found.dot().as_bytes()),

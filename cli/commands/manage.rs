@@ -124,11 +124,15 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         check_request(context, "manage", &request.skill)?;
     }
     let elsewhere = || context.elsewhere();
-    let mut library = context.library_of(&request.skill)?;
+    let mut library = match request.creates() {
+        true => context.library_of(&request.skill)?,
+        false => context.library_for(&request.skill)?,
+    };
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
         context.refresh_lock(&library, &request.skill);
     }
+    context.note_behind(&library);
     print(context.out, &report)
 }
 

@@ -41,12 +41,13 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
         dry_run: args.notes.dry_run,
     };
     let elsewhere = || context.elsewhere();
-    let mut library = context.library_of(&rollback.skill)?;
+    let mut library = context.library_with_past(&rollback.skill)?;
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
         context.refresh_lock(&library, &rollback.skill);
         note_uninstalled(context, &library, &rollback.skill)?;
     }
+    context.note_behind(&library);
     print(context.out, &report)
 }
 

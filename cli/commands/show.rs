@@ -34,7 +34,7 @@ pub struct ShowArgs {
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
     let name = context.skill_called(name)?;
-    let (revision, bundle) = documents::at(&context.library_of(&name)?, &name, spec)?;
+    let (revision, bundle) = documents::at(&context.library_with_past(&name)?, &name, spec)?;
     match &args.path {
         Some(path) => show_file(context, &name, &bundle, path),
         None => show_files(context, &name, &revision, &bundle),

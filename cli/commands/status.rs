@@ -48,7 +48,7 @@ pub struct StatusArgs {
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let named = named.as_ref();
-    let library = named.map_or_else(|| context.library(), |name| context.library_of(name))?;
+    let library = named.map_or_else(|| context.library(), |name| context.library_for(name))?;
     let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
     let mut overview = overview(context, &catalogue, &library, named)?;
     overview.retain(context.seen()?);

@@ -36,9 +36,9 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     let mut outcomes =
         client::uninstall(&mut library, &names, &lock_path, &context.stamp(), &permit).map_err(failed)?;
     if let [(_, Err(_))] = outcomes.as_slice()
-        && let Some((_, Err(error))) = outcomes.pop()
+        && let Some((name, Err(error))) = outcomes.pop()
     {
-        return Err(failed(error));
+        return Err(context.hint_behind(failed(error), "skillhub uninstall", &name));
     }
     let exit = outcomes.iter().map(|(_, result)| exit_of_one(result.as_ref().err())).max().unwrap_or(Exit::Done);
     let document = json!({"ok": exit == Exit::Done, "skills": outcomes.iter().map(document).collect::<Vec<_>>()});

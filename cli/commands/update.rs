@@ -2,6 +2,7 @@
 
 use clap::Args;
 use client::{Choice, SkillToUpdate, UpdateRequest};
+use skill::SkillName;
 
 use crate::{
     accepting::AcceptArgs,
@@ -61,8 +62,17 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
         return Err(CliError::usage("--from merges into one skill: name exactly one".to_owned()));
     }
     let request = UpdateRequest { skills, from, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
-    let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting))?;
+    let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting));
+    let updated = updated.map_err(|error| {
+        let names = request.skills.iter().filter_map(|skill| bare_name(&skill.name));
+        names.fold(error, |error, name| context.hint_behind(error, "skillhub update", &name))
+    })?;
     answer(context, updated, "Nothing to update: no installed skills", &[], &str::to_owned)
+}
+
+/// Returns the name without its owner.
+fn bare_name(text: &str) -> Option<SkillName> {
+    SkillName::parse(text.rsplit('/').next()?).ok()
 }
 
 fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {

@@ -136,10 +136,27 @@ fn later_operations_are_undone_on_request() {
     sandbox.done(&["manage", "patch", "notes", "--find", "Read the input.", "--replace", "Read it.", "--global"]);
     let after = state(&sandbox);
     let error = sandbox.ask(&["setup", "--undo"]).refused_with_hint(6, "conflict");
-    assert!(error["hint"].as_str().unwrap().contains("skillhub setup --undo -y"), "{error:#}");
+    let hint = error["hint"].as_str().unwrap();
+    assert!(
+        ["skillhub --global undo --list", "skillhub setup --undo -y"].iter().all(|part| hint.contains(part)),
+        "{hint}"
+    );
     assert_eq!(state(&sandbox), after);
     sandbox.done(&["setup", "--undo", "-y"]);
     assert_eq!(state(&sandbox), before);
+}
+
+#[test]
+fn undo_names_the_library_of_an_edited_skill() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    let file = sandbox.user_skill("notes").join("SKILL.md");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "Read it twice.\n").unwrap();
+    let error = sandbox.ask(&["setup", "--undo"]).refused_with_hint(6, "hand_edited");
+    let hint = error["hint"].as_str().unwrap();
+    for command in ["skillhub --global status notes", "skillhub --global rollback notes head"] {
+        assert!(hint.contains(command), "{hint}");
+    }
 }
 
 /// An agent may come after the skills. A skill that a person hid from it stays hidden.

@@ -87,6 +87,29 @@ fn tools_cover_every_library_and_group() {
 }
 
 #[test]
+fn users_skill_is_changed_from_project() {
+    let sandbox = Sandbox::project();
+    let text = skill_md("theirs", "Shows things. Use in tests.", "alpha line");
+    let of_user = ["manage", "create", "theirs", "--global", "--content", "-", "--json"];
+    sandbox.run_with(&of_user, text.as_bytes()).done();
+    let mut agent = Connection::open(&sandbox, &[]);
+    let patch = |from: &str, to: &str| json!({"action": "patch", "name": "theirs", "find": from, "replace": to});
+    let patched = agent.done("skill_manage", &patch("alpha", "gamma"));
+    assert_eq!((&patched["status"], &patched["number"]), (&json!("applied"), &json!(2)));
+    let name = json!({"name": "theirs"});
+    let history = agent.done("skill_history", &name);
+    assert_eq!(history, sandbox.done(&["history", "theirs", "--global"]));
+    assert!(agent.done("skill_diff", &name)["diff"].as_str().unwrap().contains("+gamma line"));
+    assert_eq!(agent.done("skill_status", &name)["skills"][0]["state"], "clean");
+    assert_eq!(agent.done("skill_rollback", &name)["number"], 3);
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let held = agent.done("skill_manage", &patch("alpha", "delta"));
+    let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}));
+    assert!(shown["diff"].as_str().unwrap().contains("+delta line"), "{shown:#}");
+    agent.close();
+}
+
+#[test]
 fn authors_own_runs_are_uncounted() {
     let sandbox = Sandbox::new();
     let mut author = Connection::open(&sandbox, &[]);

@@ -155,7 +155,7 @@ pub fn keep(context: &Context, args: &KeepArgs) -> Result<Exit, CliError> {
     batch(context, "skills", "name", &args.skills, |text: &String| {
         let (name, spec) = text.split_once('@').unwrap_or((text, "head"));
         let name = context.skill_called(name)?;
-        let library = context.library_of(&name)?;
+        let library = context.library_with_past(&name)?;
         let (revision, _) = documents::at(&library, &name, spec).map_err(|error| match CliError::from(error) {
             error if error.exit == Exit::Usage => error.hint(format!("list its revisions: skillhub history {name}")),
             error => error,

@@ -42,7 +42,10 @@ pub struct ListArgs {
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skill = args.skill.as_deref().map(|name| context.skill_called(name)).transpose()?;
-    let libraries = context.libraries()?;
+    let libraries = match &skill {
+        Some(_) => context.visible_with_groups()?,
+        None => context.libraries()?,
+    };
     let mut entries = review::list(&libraries, args.all, skill.as_ref())?;
     let is_seen = context.seen()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));

@@ -21,6 +21,7 @@ use crate::{
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
+    hints,
     print::{GOOD, WARN, visible, wrapped_message},
     reading::text_at,
 };
@@ -147,8 +148,17 @@ fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> 
     let library = context.shown(context.library_path());
     let message =
         format!("{library} has {} since the setup, which would be undone too", counted(later.max(1), "operation"));
+    let list = in_library(context, before, "skillhub undo --list");
     Err(CliError::new("conflict", Exit::Conflict, message)
-        .hint("see them with `skillhub undo --list`, then undo everything with `skillhub setup --undo -y`"))
+        .hint(format!("see them with `{list}`, then undo everything with `skillhub setup --undo -y`")))
+}
+
+/// Adds the flag for the user's library to commands about it, if the current folder is in a project.
+fn in_library(context: &Context, before: &LibraryBefore, text: &str) -> String {
+    match before.project.is_none() && context.project_root().is_some() {
+        true => hints::for_user_library(text),
+        false => text.to_owned(),
+    }
 }
 
 fn undo_library(
@@ -161,13 +171,16 @@ fn undo_library(
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let (stamp, permit) = (context.stamp(), context.permit()?);
-    let undone =
-        client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, false).map_err(failed)?;
+    let undone = client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, false);
+    let undone = undone.map_err(failed).map_err(|error| {
+        let hint = error.hint.as_deref().map(|hint| in_library(context, before, hint));
+        CliError { hint, ..error }
+    })?;
     let state = library.state()?;
     for skill in undone.iter().flat_map(|undone| &undone.skills) {
         sight.apply(&library, &skill.name, &state.of(&skill.name));
         skills.push(skill.name.to_string());
-        warnings.extend(skill.warnings.iter().cloned());
+        warnings.extend(skill.warnings.iter().map(|warning| in_library(context, before, warning)));
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use skill::{SkillName, failure::FailureKind};
 use skill_manage::{
     ManageError,
-    review::{ProposalRef, ReviewError, library_with},
+    review::{ProposalRef, ReviewError},
 };
 
 use crate::{
@@ -120,7 +120,7 @@ impl Spec {
         }
         for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
             // The tool itself reports a proposal that does not exist.
-            let Ok(library) = library_with(call.place.libraries()?, &target.id) else { continue };
+            let Ok(library) = call.place.library_with_proposal(&target.id) else { continue };
             let entry = library.proposal(&target.id)?;
             let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
             let admission = operation.admit(Channel::Mcp, skill, &call.visibility(settings, skill)?);

@@ -260,8 +260,8 @@ impl Workspace {
     /// Returns the path of the library's lock file: in the project's root, else beside the library's history.
     pub fn lock_path(&self, library: &Library) -> PathBuf {
         match &self.place.project {
-            Some(root) => root.join(client::LOCK_FILE),
-            None => library.own_path().join(client::LOCK_FILE),
+            Some(root) if !self.is_behind(library) => root.join(client::LOCK_FILE),
+            _ => library.own_path().join(client::LOCK_FILE),
         }
     }
 

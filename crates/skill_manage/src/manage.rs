@@ -119,7 +119,7 @@ fn attempt(
 /// Checks a request against skills of the same name in other scopes. `create` is refused if a library of another scope
 /// has the name, and a change of a built-in skill is refused. Other scopes do not affect the request.
 fn check_elsewhere(snapshot: &Snapshot, request: &ChangeRequest, context: &Context<'_>) -> Result<(), ManageError> {
-    if matches!(request.edits.first(), Some(Edit::Create { .. })) {
+    if request.creates() {
         return check_free(&request.skill, snapshot, context);
     }
     if snapshot.exists() {

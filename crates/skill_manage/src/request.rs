@@ -114,6 +114,12 @@ struct Fields {
 }
 
 impl ChangeRequest {
+    /// Returns whether the request creates the skill.
+    #[must_use]
+    pub fn creates(&self) -> bool {
+        matches!(self.edits.first(), Some(Edit::Create { .. }))
+    }
+
     /// Parses the JSON form, up to `limits.request_bytes`.
     ///
     /// # Errors

@@ -112,7 +112,11 @@ fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
                 skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
             }
         })?;
-    change(call, &request.skill, |library, context| skill_manage::manage(library, &request, context))
+    let library = match request.creates() {
+        true => call.place.library_of(&request.skill)?,
+        false => call.place.library_for(&request.skill)?,
+    };
+    change(call, library, |library, context| skill_manage::manage(library, &request, context))
 }
 
 #[derive(Deserialize)]
@@ -140,17 +144,17 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refus
             .map_err(ManageError::from)?,
         dry_run,
     };
-    change(call, &rollback.skill, |library, context| skill_manage::roll_back(library, &rollback, context))
+    let library = call.place.library_with_past(&rollback.skill)?;
+    change(call, library, |library, context| skill_manage::roll_back(library, &rollback, context))
 }
 
-/// Executes a change and reports its consequences.
+/// Executes a change in a library and reports its consequences.
 fn change(
     call: &Call<'_>,
-    name: &SkillName,
+    mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<ToolResult, Refusal> {
     let elsewhere = || call.place.elsewhere();
-    let mut library = call.place.library_of(name)?;
     let policy = call.place.policy()?.with_evolution(call.place.settings()?.mentions_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context)?;

@@ -88,7 +88,7 @@ struct HistoryArguments {
 fn history(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let HistoryArguments { name, limit } = read(arguments)?;
     let name = skill_name(&name)?;
-    let history = documents::history(&call.place.library_of(&name)?, name, limit.unwrap_or(REVISIONS).max(1))?;
+    let history = documents::history(&call.place.library_with_past(&name)?, name, limit.unwrap_or(REVISIONS).max(1))?;
     Ok(json!(history).into())
 }
 
@@ -104,7 +104,7 @@ fn diff(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let DiffArguments { name, from, to } = read(arguments)?;
     let since = from.as_deref().map_or(DiffBase::Parent, DiffBase::Revision);
     let name = skill_name(&name)?;
-    let compared = documents::compare(&call.place.library_of(&name)?, &name, since, to.as_deref())?;
+    let compared = documents::compare(&call.place.library_with_past(&name)?, &name, since, to.as_deref())?;
     Ok(compared.document().into())
 }
 
@@ -134,7 +134,7 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
 fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refusal> {
     let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
-        let library = call.place.library_of(name)?;
+        let library = call.place.library_for(name)?;
         return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.now)?);
     }
     let SkillLocations { libraries: own, storage, .. } = call.place.places(true);

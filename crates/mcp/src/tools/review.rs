@@ -96,7 +96,7 @@ fn show(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
         Refusal::request(error.to_string()).hint(Hint::from("list the ids with ").step(NextStep::ListProposals))
     })?;
-    let library = review::library_with(call.place.libraries()?, &target.id)?;
+    let library = call.place.library_with_proposal(&target.id)?;
     let mut document = documents::proposal(&library, &target)?.document(call.now);
     // A decided or damaged proposal may have nothing left to compare.
     let difference = review::difference(&library, &target, onto_head).ok();

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{FindError, Library, ProposalId, Scope};
+use library::{FindError, Library, ProposalId, Revision, Scope};
 use skill::{SkillName, failure::FailureKind};
-use skill_manage::{ShadowedSkill, review};
+use skill_manage::{ManageError, ShadowedSkill, review::ReviewError};
 
 use super::Workspace;
 use crate::{refusal::Refusal, setup::Setup};
@@ -131,19 +131,38 @@ impl Workspace {
     /// # Errors
     /// A library cannot be read.
     pub fn libraries(&self) -> Result<Vec<Library>, Refusal> {
-        let library = self.library()?;
+        self.with_groups(self.library()?)
+    }
+
+    /// Opens the visible libraries, and the group folders below them that have a history.
+    ///
+    /// # Errors
+    /// A library cannot be read.
+    pub fn visible_with_groups(&self) -> Result<Vec<Library>, Refusal> {
+        let libraries = self.visible().map(|library| self.with_groups(library?)).collect::<Result<Vec<_>, _>>()?;
+        Ok(libraries.into_iter().flatten().collect())
+    }
+
+    fn with_groups(&self, library: Library) -> Result<Vec<Library>, Refusal> {
         let groups = library.groups_with_history(&self.home)?;
         let mut groups = groups.iter().map(|group| self.open_group(&library, group)).collect::<Result<Vec<_>, _>>()?;
         groups.insert(0, library);
         Ok(groups)
     }
 
-    /// Opens the library that has a proposal, the selected one or one of its groups.
+    /// Opens the first of the visible libraries and their groups that has a proposal.
     ///
     /// # Errors
     /// No library has the proposal, or one cannot be read.
     pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, Refusal> {
-        Ok(review::library_with(self.libraries()?, id)?)
+        for library in self.visible() {
+            for library in self.with_groups(library?)? {
+                if library.proposal(id)?.is_some() {
+                    return Ok(library);
+                }
+            }
+        }
+        Err(ManageError::from(ReviewError::NotFound(id.clone())).into())
     }
 
     /// Opens the first of the visible libraries and their groups that has a skill, in its history or as a folder.
@@ -151,15 +170,59 @@ impl Workspace {
     /// # Errors
     /// No library has the skill, or one cannot be read.
     pub fn library_with(&self, skill: &SkillName) -> Result<Library, Refusal> {
+        self.first_with(skill, |head| !head.tombstone)?.ok_or_else(|| FindError::NoSkill(skill.clone()).into())
+    }
+
+    /// Opens the library in which an existing skill is changed or compared with its folder: the first of the visible
+    /// libraries and their groups that has the skill, else the selected one. Flags that select a library select the only
+    /// one.
+    ///
+    /// # Errors
+    /// A library cannot be read.
+    pub fn library_for(&self, skill: &SkillName) -> Result<Library, Refusal> {
+        self.first_or_selected(skill, |head| !head.tombstone)
+    }
+
+    /// Opens the library with the past of a skill, like [`Workspace::library_for`]. A library that had the skill before
+    /// its deletion counts, so that a rollback restores the skill there.
+    ///
+    /// # Errors
+    /// A library cannot be read.
+    pub fn library_with_past(&self, skill: &SkillName) -> Result<Library, Refusal> {
+        self.first_or_selected(skill, |_| true)
+    }
+
+    fn first_or_selected(&self, skill: &SkillName, has: impl Fn(&Revision) -> bool) -> Result<Library, Refusal> {
+        let found = if self.place.chosen { None } else { self.first_with(skill, has)? };
+        found.map_or_else(|| self.library_of(skill), Ok)
+    }
+
+    /// Opens the first of the visible libraries and their groups that has a folder of the skill, or a head that `has`
+    /// accepts. The user's library stays closed if the project's has the skill.
+    fn first_with(&self, skill: &SkillName, has: impl Fn(&Revision) -> bool) -> Result<Option<Library>, Refusal> {
         for library in self.visible() {
             let library = self.within(library?, skill)?;
-            let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
+            let is_here = library.head(skill)?.is_some_and(|head| has(&head))
                 || library.folders()?.iter().any(|folder| folder == skill.as_str());
-            if here {
-                return Ok(library);
+            if is_here {
+                return Ok(Some(library));
             }
         }
-        Err(FindError::NoSkill(skill.clone()).into())
+        Ok(None)
+    }
+
+    /// Returns whether a library is the user's, behind the selected one of a project.
+    pub fn is_behind(&self, library: &Library) -> bool {
+        library.scope() != self.place.scope
+    }
+
+    /// Returns whether a skill was installed for the user, and the selected library of a project does not have it.
+    pub fn is_installed_behind(&self, skill: &SkillName) -> bool {
+        let is_installed = |library: &Library| -> Result<bool, Refusal> {
+            Ok(library.head(skill)?.is_some_and(|head| !head.tombstone && head.origin.is_some()))
+        };
+        let library = self.library_for(skill).ok().filter(|library| self.is_behind(library));
+        library.is_some_and(|library| is_installed(&library).unwrap_or(false))
     }
 
     /// Returns the paths of the selected library.
