@@ -225,10 +225,14 @@ fn near_files_install_or_get_exact_hints() {
         ("x.zip", 2, "invalid_spec", "`unzip x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
         ("./x.zip", 1, "io", "`unzip ./x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
         ("./kit/notes.md", 1, "io", "name the folder that has the SKILL.md"),
+        ("kit/", 2, "invalid_spec", "skillhub install ./kit/"),
         ("./none/SKILL.md", 7, "not_found", "check the path"),
     ] {
         let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
         assert!(error["hint"].as_str().unwrap().contains(hint), "{error:#}");
+        let told = error["message"].as_str().unwrap();
+        assert!(!told.contains("os error 20") && !told.contains("is empty"), "{told}");
+        assert!(code != "io" || told.contains("neither a folder nor a .skill file"), "{told}");
     }
 }
 

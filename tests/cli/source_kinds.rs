@@ -446,3 +446,12 @@ fn public_sources_wait_for_consent() {
     assert_eq!(state(&document, "clawhub"), "unreachable", "{document:#}");
     assert!(proxy.seen().contains("github.com"), "{}", proxy.seen());
 }
+
+#[test]
+fn empty_repository_is_named_as_such() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("empty.git").display().to_string();
+    git(&sandbox, &["init", "--quiet", "--bare", &place]);
+    let error = sandbox.ask(&["install", &format!("file://{place}")]).refused_with_hint(7, "not_found");
+    assert!(error["message"].as_str().unwrap().ends_with("is empty"), "{error:#}");
+}

@@ -51,6 +51,12 @@ fn first_screen_leads_to_the_others() {
 }
 
 #[test]
+fn misspelt_command_suggests_nearest_first() {
+    let error = Sandbox::new().run(&["instal"]).exits(2);
+    assert!(error.stderr.contains("exist: 'install', 'uninstall', 'list'\n"), "{error}");
+}
+
+#[test]
 fn words_of_other_tools_lead_to_our_commands() {
     let sandbox = Sandbox::new();
     for (word, command) in [("delete", "uninstall"), ("revert", "rollback"), ("approve", "review")] {

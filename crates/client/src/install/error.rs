@@ -138,7 +138,7 @@ pub enum InstallError {
         source: FolderError,
     },
     /// The source cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {}", path.display(), why_not_open(source))]
     Open {
         /// Path of the file or folder.
         path: PathBuf,
@@ -320,6 +320,13 @@ pub enum InstallError {
 fn quoted(place: &str) -> String {
     // In an origin, `file://` marks a git URL. As a flag, `file://` would mean the folder itself.
     shell_word(&if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() })
+}
+
+fn why_not_open(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotADirectory => "it is neither a folder nor a .skill file".to_owned(),
+        _ => source.to_string(),
+    }
 }
 
 impl From<StorageError> for InstallError {
