@@ -20,7 +20,7 @@ use skill::{SkillName, counted};
 use document::{ListDocument, ListedDocument, UnmanagedDocument};
 
 use crate::{
-    catalogue::{exit_with, problems},
+    catalogue::{exit_with, next_of_clone, problems},
     commands::review::inbox,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -138,12 +138,14 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
         write_notes(catalogue, &accepted, out)?;
         news.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         write_picture(&agents, out)?;
-        if !unmanaged.is_empty() {
-            write_unmanaged(context, &unmanaged, out)?;
-        } else if catalogue.skills.is_empty() {
-            out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))?;
+        match next_of_clone(context, &library).filter(|_| catalogue.skills.is_empty()) {
+            _ if !unmanaged.is_empty() => write_unmanaged(context, &unmanaged, out),
+            Some(next) => out.message(format_args!("{next}")),
+            None if catalogue.skills.is_empty() => {
+                out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))
+            }
+            None => Ok(()),
         }
-        Ok(())
     })
 }
 

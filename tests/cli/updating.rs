@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, bare_log, git, hostile_script, skill_md, snapshot, write_files};
+use crate::support::{Sandbox, bare_log, git, hostile_script, repository, skill_md, snapshot, write_files};
 
 const BODY: &str = "# Demo\n\n1. Read the list.\n2. Group by kind.\n3. Write.\n\n## Notes\n\n- one\n- two\n";
 
@@ -276,6 +276,32 @@ fn replaced_resolution_is_named_and_kept() {
     assert_eq!(sandbox.done(&["review", "show", id, "SKILL.md"])["text"], settled.as_str());
     let shown = sandbox.run(&["review", "show", id]).exits(0).text();
     assert!(shown.contains("closed ") && !shown.contains("decided"), "{shown}");
+}
+
+#[test]
+fn moved_or_removed_skill_of_a_repository_is_explained() {
+    let sandbox = Sandbox::new();
+    let up = sandbox.path("up");
+    for name in ["a", "c"] {
+        let text = skill_md(name, "Writes notes. Use in tests.", BODY);
+        write_files(&up.join("skills").join(name), &[("SKILL.md", text.as_bytes(), false)]);
+    }
+    repository(&sandbox, &up);
+    let commit = || {
+        git(&sandbox, &["-C", up.to_str().unwrap(), "add", "--all"]);
+        git(&sandbox, &["-C", up.to_str().unwrap(), "commit", "--quiet", "--message=next"]);
+    };
+    let url = format!("git+file://{}", up.display());
+    sandbox.done(&["install", &format!("{url}#skills/c")]);
+    fs::rename(up.join("skills/c"), up.join("skills/cc")).unwrap();
+    commit();
+    let moved = sandbox.ask(&["update"]).exits(7).json();
+    let hint = first(&moved)["error"]["hint"].as_str().unwrap();
+    assert!(hint.ends_with(&format!("skillhub install '{url}#skills/cc'")), "{moved:#}");
+    fs::remove_dir_all(up.join("skills/cc")).unwrap();
+    commit();
+    let gone = sandbox.ask(&["update"]).exits(7).json();
+    assert!(first(&gone)["error"]["hint"].as_str().unwrap().starts_with("keep or uninstall it"), "{gone:#}");
 }
 
 #[test]

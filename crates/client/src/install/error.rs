@@ -259,12 +259,14 @@ pub enum InstallError {
         asked: String,
     },
     /// The source no longer has the skill.
-    #[error("{place} no longer has {name}")]
+    #[error("{place} no longer has {name}{}", if moved.is_some() { " in the same folder" } else { "" })]
     Vanished {
         /// Name of the skill.
         name: String,
         /// Source as shown to people.
         place: String,
+        /// Address of a skill of the same name in another folder of the source.
+        moved: Option<String>,
     },
     /// No combination of releases satisfies all requirements.
     #[error(transparent)]
@@ -381,6 +383,8 @@ impl Fails for InstallError {
                 true => "only installed skills have a source to update from",
                 false => "list the installed skills: skillhub list",
             }),
+            Self::Vanished { moved: Some(address), .. } => of(FailureKind::NotFound, "not_found")
+                .hint(format!("it moved; follow it with: skillhub install {}", shell_word(address))),
             Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
