@@ -99,7 +99,7 @@ fn run_asked(
     let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
     let asked = asked.ok_or_else(missing)?;
     let done = asked.check(context).and_then(|()| run(context, global, command));
-    done.inspect_err(|error| asked.note(context, error))
+    done.map_err(|error| asked.with_nearest(context, error)).inspect_err(|error| asked.note(context, error))
 }
 
 fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {
