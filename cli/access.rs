@@ -8,6 +8,7 @@ use agent::{
     decisions::{Act, Admission, Channel, Operation},
 };
 use clap::ArgMatches;
+use compose::suggestions::near;
 use library::{Event, EventStatus, Library, LibraryError, random_process_id};
 use ops::qualified;
 use skill::{QualifiedName, SkillName};
@@ -119,6 +120,21 @@ impl RequestedOperation {
             });
         }
         Ok(())
+    }
+
+    /// Adds the nearest name in the list of skills to the error for a name that is not in it.
+    pub fn with_nearest(&self, context: &Context, error: CliError) -> CliError {
+        let hint = error.hint.as_deref().filter(|hint| error.exit == Exit::NotFound && hint.contains("skillhub list"));
+        let ([asked], Some(hint)) = (self.skills.as_slice(), hint) else { return error };
+        let Ok(catalogue) = context.catalogue(&context.places(false), Vec::new(), None) else { return error };
+        let names = catalogue.skills.iter().map(|listed| listed.name.as_str());
+        match near(asked, names).filter(|near| near != asked) {
+            Some(near) => {
+                let hint = format!("did you mean {near}? {hint}");
+                error.hint(hint)
+            }
+            None => error,
+        }
     }
 
     /// Logs a refusal of the operation, unless it has been logged already.

@@ -31,6 +31,9 @@ use crate::{
     print::Output,
 };
 
+/// Maximum number of commands suggested for a misspelt one.
+const SUGGESTIONS: usize = 3;
+
 fn main() -> ExitCode {
     let parsed = Cli::command().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, RequestedOperation::of(&matches))));
@@ -96,7 +99,7 @@ fn run_asked(
     let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
     let asked = asked.ok_or_else(missing)?;
     let done = asked.check(context).and_then(|()| run(context, global, command));
-    done.inspect_err(|error| asked.note(context, error))
+    done.map_err(|error| asked.with_nearest(context, error)).inspect_err(|error| asked.note(context, error))
 }
 
 fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {
@@ -179,14 +182,25 @@ fn greet(error: &clap::Error) -> Option<ExitCode> {
     Some(Exit::Usage.into())
 }
 
-/// Returns a help text laid out for the terminal, and any other error unchanged.
+/// Returns a help text laid out for the terminal, and the error for an unknown command with its nearest suggestions
+/// first.
 fn help_fitted(error: clap::Error) -> clap::Error {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             commands::help::fitted().try_get_matches().err().unwrap_or(error)
         }
+        ErrorKind::InvalidSubcommand => nearest_first(error),
         _ => error,
     }
+}
+
+/// Reduces the suggested commands to the nearest ones, best match first. clap lists the best match last.
+fn nearest_first(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
+        let nearest = names.into_iter().rev().take(SUGGESTIONS).collect();
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
+    }
+    error
 }
 
 /// Prints the help or a usage error, as JSON if requested.

@@ -7,8 +7,9 @@ use std::{
 
 use clap::{Args, Subcommand};
 use client::{
-    RegistryError, init_registry, is_git_location,
+    InitializedRegistry, init_registry, is_git_location,
     plugin_marketplace::{MarketplaceRequest, export_marketplace},
+    registry_folder,
 };
 use registry_index::{Index, Stamp};
 use serde_json::json;
@@ -77,31 +78,42 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
 
 fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let given = dir.to_string_lossy();
-    let place = match given.contains("://") || is_git_location(&given) {
+    let place = match is_url(&given) {
         true => given.into_owned(),
         false => context.absolute(dir).display().to_string(),
     };
     let by = Stamp { by: context.actor.to_string(), at: context.now };
-    let place = init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;
-    context.out.answer(&json!({"ok": true, "registry": place}), |out| {
-        writeln!(out, "Created the registry {STRONG}{place}{STRONG:#}")?;
+    let InitializedRegistry { location: place, is_new } =
+        init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;
+    context.out.answer(&json!({"ok": true, "registry": place, "created": is_new}), |out| {
+        match is_new {
+            true => writeln!(out, "Created the registry {STRONG}{place}{STRONG:#}")?,
+            false => writeln!(out, "{STRONG}{place}{STRONG:#} is a registry already; nothing was changed")?,
+        }
         let place = shell_word(&place);
         writeln!(out, "Publish a skill: skillhub --registry {place} publish DIR --owner OWNER")
     })?;
     Ok(Exit::Done)
 }
 
-fn open(context: &Context, dir: &Path) -> Result<Index, CliError> {
+/// Returns whether an argument is a URL or another address rather than a path.
+fn is_url(given: &str) -> bool {
+    given.contains("://") || is_git_location(given)
+}
+
+/// Opens a registry on this machine, named by a path or a `file://` URL. Returns it with its folder.
+fn open(context: &Context, dir: &Path) -> Result<(Index, PathBuf), CliError> {
     let given = dir.to_string_lossy();
-    if is_git_location(&given) {
-        return Err(failed(RegistryError::NotHere(given.into_owned())));
-    }
-    Index::open(&context.absolute(dir)).map_err(failed)
+    let folder = match is_url(&given) {
+        true => registry_folder(&given, &context.cwd).map_err(failed)?,
+        false => context.absolute(dir),
+    };
+    Ok((Index::open(&folder).map_err(failed)?, folder))
 }
 
 fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
     let (index, place) = match dir {
-        Some(dir) => (open(context, dir)?, context.absolute(dir)),
+        Some(dir) => open(context, dir)?,
         None => {
             let registry = context.registries().default_one().map_err(failed)?;
             let place = registry.whole().map_err(failed)?.to_owned();
@@ -127,7 +139,7 @@ fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
 
 /// Writes every file of the index into a folder, which any web server can serve as a sparse index.
 fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError> {
-    let index = open(context, dir)?;
+    let (index, _) = open(context, dir)?;
     let target = context.absolute(target);
     if std::fs::symlink_metadata(&target).is_ok() {
         return Err(CliError::new("exists", Exit::Conflict, format!("{} already exists", target.display()))

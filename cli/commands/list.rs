@@ -4,7 +4,7 @@ mod cyclonedx;
 mod document;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::Path,
 };
@@ -12,7 +12,7 @@ use std::{
 use agent::{Catalogue, ListedSkill};
 use clap::{Args, ValueEnum};
 use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
-use library::Scope;
+use library::{Library, Scope};
 use ops::{AgentViews, Difference, MissingSkills};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
@@ -20,7 +20,7 @@ use skill::{SkillName, counted};
 use document::{ListDocument, ListedDocument, UnmanagedDocument};
 
 use crate::{
-    catalogue::{exit_with, problems},
+    catalogue::{exit_with, next_of_clone, problems},
     commands::review::inbox,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -91,10 +91,12 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, catalogue);
     let accepted = accepted(catalogue)?;
+    let pinned = pinned(catalogue)?;
     let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
             accepted: accepted.get(&listed.name).map(Vec::as_slice).unwrap_or_default(),
+            is_pinned: pinned.contains(&listed.name),
             requirers: requirers.get(listed.name.as_str()).filter(|_| is_here),
             release: release_of(listed).and_then(|release| states.get(&release)),
         }
@@ -138,12 +140,14 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
         write_notes(catalogue, &accepted, out)?;
         news.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         write_picture(&agents, out)?;
-        if !unmanaged.is_empty() {
-            write_unmanaged(context, &unmanaged, out)?;
-        } else if catalogue.skills.is_empty() {
-            out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))?;
+        match next_of_clone(context, &library).filter(|_| catalogue.skills.is_empty()) {
+            _ if !unmanaged.is_empty() => write_unmanaged(context, &unmanaged, out),
+            Some(next) => out.message(format_args!("{next}")),
+            None if catalogue.skills.is_empty() => {
+                out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))
+            }
+            None => Ok(()),
         }
-        Ok(())
     })
 }
 
@@ -178,6 +182,16 @@ fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaive
         }
     }
     Ok(accepted)
+}
+
+/// Returns the names of the pinned skills.
+fn pinned(catalogue: &Catalogue) -> Result<BTreeSet<SkillName>, CliError> {
+    let mut pinned = BTreeSet::new();
+    for listed in &catalogue.skills {
+        let state = catalogue.library_of(listed).map(Library::state).transpose()?;
+        pinned.extend(state.is_some_and(|state| state.of(&listed.name).pinned).then(|| listed.name.clone()));
+    }
+    Ok(pinned)
 }
 
 /// Returns sentences about skills with new findings under the current rules that no person has decided on.
@@ -271,6 +285,7 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, Cli
 #[derive(Clone, Copy)]
 struct Known<'a> {
     accepted: &'a [LockedWaiver],
+    is_pinned: bool,
     requirers: Option<&'a Requirers>,
     release: Option<&'a ReleaseState>,
 }
@@ -282,7 +297,7 @@ fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<Installe
     client::known_states(&context.registries().for_library(sources), origins())
 }
 
-fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {
+fn row(listed: &ListedSkill, readers: &[&str], Known { is_pinned, requirers, release, .. }: Known<'_>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
@@ -298,6 +313,8 @@ fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }:
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),
     };
+    let states = [state, if is_pinned { "pinned" } else { "" }];
+    let state = states.into_iter().filter(|state| !state.is_empty()).collect::<Vec<_>>().join(", ");
     let title = listed.title.as_ref().map(|title| format!("{title} · ")).unwrap_or_default();
     let line = title.split_whitespace().chain(listed.description.split_whitespace()).collect::<Vec<_>>().join(" ");
     let version = listed.version.clone().unwrap_or_default();
@@ -307,5 +324,5 @@ fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }:
         [first, others @ ..] => format!("{first} +{}", others.len()),
     };
     let (name, scope) = (listed.name.to_string(), listed.scope.as_str().to_owned());
-    [name, visible(&version), scope, agents, state.to_owned(), visible(&line)]
+    [name, visible(&version), scope, agents, state, visible(&line)]
 }

@@ -128,12 +128,20 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         true => context.library_of(&request.skill)?,
         false => context.library_for(&request.skill)?,
     };
-    let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
+    let done = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?).map_err(CliError::from);
+    let report = if args.request.is_some() { done? } else { done.map_err(with_flags)? };
     if report.status == Status::Applied {
         context.refresh_lock(&library, &request.skill);
     }
     context.note_behind(&library);
     print(context.out, &report)
+}
+
+/// Names flags in place of the fields of a request.
+fn with_flags(error: CliError) -> CliError {
+    let flags =
+        |text: &str| text.replace(" expected_count", " --expected-count").replace(" replace_all", " --replace-all");
+    CliError { message: flags(&error.message), hint: error.hint.as_deref().map(flags), ..error }
 }
 
 /// Logs a request that cannot be read.

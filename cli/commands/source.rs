@@ -1,5 +1,7 @@
 //! `skillhub source` adds, lists and removes the sources that a search covers.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use client::{DetectedSource, ListedSource, PUBLIC_SOURCES, SourceConfig, SourceKind};
 use serde_json::{Value, json};
@@ -81,7 +83,12 @@ fn add(context: &Context, args: &AddArgs) -> Result<Exit, CliError> {
     let registries = context.registries();
     let sources = context.sources(&registries);
     let listed = sources.list();
-    let name = args.name.clone().unwrap_or_else(|| name_of(&args.location));
+    let name = args.name.clone().unwrap_or_else(|| {
+        let path = context.absolute(Path::new(&args.location));
+        let is_other = |source: &ListedSource| context.absolute(Path::new(&source.location)) != path;
+        let is_free = |name: &String| !listed.iter().any(|source| source.name == *name && is_other(source));
+        folder_name(&path).filter(is_free).unwrap_or_else(|| name_of(&args.location))
+    });
     check_name(&name, &listed)?;
     let found = {
         let _working = context.out.working("reading");
@@ -157,6 +164,12 @@ fn check_name(name: &str, listed: &[ListedSource]) -> Result<(), CliError> {
             Err(CliError::new("exists", Exit::Conflict, message).hint(hint))
         }
     }
+}
+
+/// Derives a name from the last part of a folder's path. `None` if there is no such folder, or it gives no name.
+fn folder_name(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| path.is_dir()).map(|last| name_of(&last.to_string_lossy()))?;
+    (!name.is_empty() && name != client::EMBEDDED).then_some(name)
 }
 
 /// Derives a name from a location: its words without the scheme, joined by hyphens.

@@ -11,7 +11,7 @@ use skill::{SkillName, counted};
 use skill_manage::documents::{self, Overview, SkillStatus};
 
 use crate::{
-    catalogue::{exit_with, problem},
+    catalogue::{exit_with, next_of_clone, problem},
     commands::{doctor::relocate::command, review::inbox},
     context::Context,
     exit::{CliError, Exit},
@@ -96,6 +96,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         write_picture(&agents, out)?;
         if skills.is_empty() {
             writeln!(out, "No skills in {}", context.short(library.path()))?;
+            next_of_clone(context, &library).iter().try_for_each(|next| out.message(format_args!("{next}")))?;
         }
         for old in moved_from {
             writeln!(out, "{WARN}Was this library moved{WARN:#} from {}? If so, move its history too:", old.display())?;

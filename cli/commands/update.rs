@@ -22,7 +22,7 @@ use crate::{
   skillhub undo                                  undo the update
 
 Your changes are merged with the release. In a conflict the skill stays as it is, and a proposal holds both
-sides: resolve it with `skillhub review edit ID`, then `skillhub review accept ID`.")]
+sides: resolve it with `skillhub review edit ID`, which prints the command that accepts the result.")]
 pub struct UpdateArgs {
     /// Skills, as name, owner/name or owner/name@version [default: all]
     name: Vec<String>,

@@ -6,6 +6,7 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::shell_word;
 
 use crate::folder::{self, Contents};
+use crate::store::Store;
 use crate::{AppendError, FlagError, InitError, KeyChangeError, OpenError, ReadError, SignerError, StoreError};
 
 impl Fails for StoreError {
@@ -37,8 +38,12 @@ impl Fails for OpenError {
         let Self::NotARegistry { path, .. } = self;
         let failure = Failure::new(FailureKind::NotFound, "not_a_registry");
         let init = |path: &Path| format!("skillhub index init {}", shell_word(&path.display().to_string()));
+        let is_empty_repository = || Store::open(path).is_ok_and(|store| store.is_writable() && store.is_empty());
         match folder::contents(path) {
             Ok(Contents::Absent | Contents::Empty) => failure.hint(format!("create one: {}", init(path))),
+            Ok(Contents::Something) if is_empty_repository() => {
+                failure.hint(format!("the repository is empty; make it a registry: {}", init(path)))
+            }
             _ => failure.hint(format!(
                 "name the folder of a registry, or create one in a new folder: {}",
                 init(&path.join("registry"))

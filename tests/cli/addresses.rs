@@ -225,10 +225,14 @@ fn near_files_install_or_get_exact_hints() {
         ("x.zip", 2, "invalid_spec", "`unzip x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
         ("./x.zip", 1, "io", "`unzip ./x.zip -d ./x`, then install the folder with `skillhub install ./x`"),
         ("./kit/notes.md", 1, "io", "name the folder that has the SKILL.md"),
+        ("kit/", 2, "invalid_spec", "skillhub install ./kit/"),
         ("./none/SKILL.md", 7, "not_found", "check the path"),
     ] {
         let error = sandbox.ask(&["install", path]).refused_with_hint(exit, code);
         assert!(error["hint"].as_str().unwrap().contains(hint), "{error:#}");
+        let told = error["message"].as_str().unwrap();
+        assert!(!told.contains("os error 20") && !told.contains("is empty"), "{told}");
+        assert!(code != "io" || told.contains("neither a folder nor a .skill file"), "{told}");
     }
 }
 
@@ -247,6 +251,10 @@ fn folder_of_project_is_locked_relatively() {
     write_files(&clone, &[("own/pdf/SKILL.md", &text, false), ("skillhub.lock", lock.as_bytes(), false)]);
     fs::remove_dir_all(sandbox.skillhub_home().join("cache")).unwrap();
     fs::remove_dir_all(sandbox.cwd().join("own")).unwrap();
+    for command in ["list", "status"] {
+        let told = sandbox.run(&["-C", clone.to_str().unwrap(), command]).exits(0).text();
+        assert!(told.contains("install` brings 1 skill of skillhub.lock") && !told.contains("skillhub new"), "{told}");
+    }
     sandbox.done(&["-C", clone.to_str().unwrap(), "install", "--frozen"]);
     assert_eq!(fs::read(clone.join(".agents/skills/pdf/SKILL.md")).unwrap(), text);
     assert_eq!(fs::read_to_string(clone.join("skillhub.lock")).unwrap(), lock);

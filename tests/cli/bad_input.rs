@@ -136,7 +136,10 @@ fn exceeded_limit_is_named() {
     for at in 0..520 {
         write_files(&folder, &[(&format!("assets/{at}"), b"x", false)]);
     }
-    for (name, limit) in [("large", "16777216"), ("many", "512")] {
+    let folder = place.sandbox.skill("long", "Is long. Use in tests.", &[]);
+    let text = skill_md("long", "Is long. Use in tests.", &"Read each line.\n".repeat(80_000));
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    for (name, limit) in [("large", "16777216"), ("many", "512"), ("long", "1048576")] {
         for args in [&["pack", name][..], &["publish", name, "--owner", "acme"], &["install", &format!("./{name}")]] {
             let before = place.state();
             let error = place.sandbox.ask(&[args, &["--registry", &place.registry]].concat()).refused(3, "too_large");
@@ -144,6 +147,8 @@ fn exceeded_limit_is_named() {
             assert!(place.state() == before);
         }
     }
+    let error = place.sandbox.ask(&["adopt", "long"]).refused(3, "too_large");
+    assert!(error["message"].as_str().unwrap().contains("1048576"), "{error:#}");
 }
 
 #[test]

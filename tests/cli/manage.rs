@@ -77,6 +77,8 @@ fn ambiguous_patch_lists_its_lines() {
         refused(&sandbox, &["manage", "patch", "demo", "--find", "beta", "--replace", "x"], 6, "ambiguous_match");
     assert_eq!(lines(&error), [9, 10]);
     assert_eq!(error["details"]["found"], 2);
+    let told = error.to_string();
+    assert!(told.contains("--expected-count or --replace-all") && !told.contains("expected_count"), "{told}");
 }
 
 #[test]

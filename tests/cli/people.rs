@@ -261,3 +261,16 @@ fn meaningless_waiver_is_refused() {
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["reason"]), (1, &json!("again")), "renewed");
     assert_eq!(listed[0]["until"], until);
 }
+
+#[test]
+fn list_shows_pinned_skills() {
+    let sandbox = Sandbox::new();
+    sandbox.create("free", "Text.");
+    sandbox.create("kept", "Text.");
+    sandbox.done(&["pin", "kept"]);
+    let listed = sandbox.done(&["list"]);
+    assert_eq!([&listed["skills"][0]["pinned"], &listed["skills"][1]["pinned"]], [false, true]);
+    let text = sandbox.run(&["list"]).exits(0).text();
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line("kept").contains(" pinned ") && !line("free").contains("pinned"), "{text}");
+}

@@ -16,6 +16,32 @@ fn registry(sandbox: &Sandbox) -> String {
 }
 
 #[test]
+fn empty_repository_becomes_registry_where_it_is() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("reg.git").display().to_string();
+    git(&sandbox, &["init", "--quiet", "--bare", &place]);
+    let error = sandbox.ask(&["search", "x", "--registry", &place]).json();
+    let told = error.to_string();
+    assert!(told.contains(&format!("skillhub index init {place}")) && !told.contains("reg.git/registry"), "{told}");
+    assert_eq!(sandbox.done(&["index", "init", &place])["created"], true);
+    assert_eq!(sandbox.done(&["index", "init", &place])["created"], false);
+    let again = sandbox.run(&["index", "init", &place]).exits(0).text();
+    assert!(again.contains("is a registry already") && !again.contains("Created"), "{again}");
+}
+
+#[test]
+fn file_urls_name_registries_to_verify_and_export() {
+    let sandbox = Sandbox::new();
+    let place = registry(&sandbox);
+    let url = format!("file://{place}");
+    assert_eq!(sandbox.done(&["index", "verify", &url])["registry"], place.as_str());
+    sandbox.done(&["index", "export", &url, "site"]);
+    assert!(sandbox.cwd().join("site/config.json").exists());
+    let error = sandbox.ask(&["index", "verify", &format!("git+{url}")]).refused_with_hint(2, "usage");
+    assert!(error["hint"].as_str().unwrap().contains(&format!("--bare {url} ")), "{error:#}");
+}
+
+#[test]
 fn damaged_line_hides_only_its_skill() {
     let sandbox = Sandbox::new();
     let place = registry(&sandbox);

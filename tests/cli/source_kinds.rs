@@ -446,3 +446,26 @@ fn public_sources_wait_for_consent() {
     assert_eq!(state(&document, "clawhub"), "unreachable", "{document:#}");
     assert!(proxy.seen().contains("github.com"), "{}", proxy.seen());
 }
+
+#[test]
+fn empty_repository_is_named_as_such() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("empty.git").display().to_string();
+    git(&sandbox, &["init", "--quiet", "--bare", &place]);
+    let error = sandbox.ask(&["install", &format!("file://{place}")]).refused_with_hint(7, "not_found");
+    assert!(error["message"].as_str().unwrap().ends_with("is empty"), "{error:#}");
+}
+
+#[test]
+fn folder_gives_its_last_part_as_name_of_a_source() {
+    let sandbox = Sandbox::new();
+    let text = skill_md("tidy", "Tidies notes. Use in tests.", "Read the notes.");
+    for folder in ["one/shared", "two/shared"] {
+        write_files(&sandbox.path(folder), &[("tidy/SKILL.md", text.as_bytes(), false)]);
+    }
+    let add = |folder: &str| sandbox.ask(&["source", "add", sandbox.path(folder).to_str().unwrap()]);
+    assert_eq!(add("one/shared").done()["name"], "shared");
+    add("one/shared").refused_with_hint(6, "exists");
+    assert_ne!(add("two/shared").done()["name"], "shared");
+    sandbox.done(&["source", "remove", "shared"]);
+}

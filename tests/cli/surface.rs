@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use crate::support::{Answer, Sandbox, tree};
+use crate::support::{Answer, Sandbox, skill_md, tree, write_files};
 
 const ESCAPE: u8 = 0x1b;
 
@@ -48,6 +48,28 @@ fn first_screen_leads_to_the_others() {
     assert!(sandbox.run(&["help", "review", "accept"]).exits(0).text().contains("skillhub review accept"));
     let error = sandbox.run(&["help", "review", "grow"]).exits(2);
     assert!(error.stderr.contains("there is no command `review grow`"), "{error}");
+}
+
+#[test]
+fn misspelt_command_suggests_nearest_first() {
+    let error = Sandbox::new().run(&["instal"]).exits(2);
+    assert!(error.stderr.contains("exist: 'install', 'uninstall', 'list'\n"), "{error}");
+}
+
+#[test]
+fn misspelt_skill_suggests_nearest_name() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Text.");
+    for command in ["rollback", "uninstall", "history", "read"] {
+        let error = sandbox.ask(&[command, "notse"]).refused_with_hint(7, "not_found");
+        assert!(error["hint"].as_str().unwrap().starts_with("did you mean notes? "), "{command}: {error:#}");
+    }
+    for name in ["alpha", "other"] {
+        let text = skill_md(name, "Writes notes. Use in tests.", "Read the input.");
+        write_files(&sandbox.cwd().join("kit"), &[(&format!("{name}/SKILL.md"), text.as_bytes(), false)]);
+    }
+    let error = sandbox.ask(&["install", "./kit", "--skill", "alpah"]).refused_with_hint(7, "not_found");
+    assert!(error["hint"].as_str().unwrap().starts_with("did you mean alpha? "), "{error:#}");
 }
 
 #[test]

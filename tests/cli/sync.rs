@@ -178,6 +178,19 @@ fn deletion_reaches_the_other_machine() {
 }
 
 #[test]
+fn conflict_with_a_deletion_names_the_machine_that_deleted() {
+    let (_shared, one, two) = pair();
+    // The longer line comes first in the merge, on both machines.
+    one.patch("demo", "first line", "line of one");
+    one.sandbox.done(&["manage", "delete", "demo"]);
+    two.patch("demo", "last line", "line of two");
+    one.sync();
+    let synced = two.sync();
+    let told = synced["skills"][0]["message"].as_str().unwrap();
+    assert!(told.contains("was removed on one side and has changed in the current skill"), "{synced:#}");
+}
+
+#[test]
 fn decisions_and_counts_travel() {
     let (_shared, one, two) = pair();
     one.person(&["pin", "demo"]);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, bare_log, git, hostile_script, skill_md, snapshot, write_files};
+use crate::support::{Sandbox, bare_log, git, hostile_script, repository, skill_md, snapshot, write_files};
 
 const BODY: &str = "# Demo\n\n1. Read the list.\n2. Group by kind.\n3. Write.\n\n## Notes\n\n- one\n- two\n";
 
@@ -164,7 +164,12 @@ fn person_resolves_and_accepts_conflict() {
     let settled =
         skill_md("demo", "Writes notes. Use in tests.", &BODY.replace("Group by kind.", "Sort by kind and area."));
     fs::write(sandbox.cwd().join("settled.md"), &settled).unwrap();
-    sandbox.run_as(&token, &["review", "edit", id, "--path", "SKILL.md", "--content", "settled.md"]).done();
+    let edited =
+        sandbox.run_as(&token, &["review", "edit", id, "--path", "SKILL.md", "--content", "settled.md"]).done();
+    let accept = format!("skillhub review accept {id}@3");
+    assert!(edited["message"].as_str().unwrap().contains(&accept), "{edited:#}");
+    let waiting = sandbox.ask(&["update"]).exits(6).json();
+    assert!(first(&waiting)["error"]["hint"].as_str().unwrap().contains(&accept), "{waiting:#}");
     let report = sandbox.run_as(&token, &["review", "accept", &format!("{id}@3")]).done();
     assert_eq!([&report["status"], &report["action"]], ["applied", "update"]);
     assert_eq!(text(&sandbox), settled);
@@ -252,6 +257,51 @@ fn intervening_edit_makes_a_new_proposal() {
     // An agent's own change does not join the update that waits.
     patch(&sandbox, "- two", "- TWO");
     assert_eq!(sandbox.done(&["review", "list"])["proposals"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn replaced_resolution_is_named_and_kept() {
+    let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
+    let conflict = sandbox.ask(&["update"]).exits(6).json();
+    let id = first(&conflict)["proposal"].as_str().unwrap();
+    let settled = skill_md("demo", "Writes notes. Use in tests.", &BODY.replace("Group by kind.", "Settled."));
+    fs::write(sandbox.cwd().join("settled.md"), &settled).unwrap();
+    let edit = ["review", "edit", id, "--path", "SKILL.md", "--content", "settled.md"];
+    sandbox.run_as(&sandbox.token(), &edit).done();
+    patch(&sandbox, "- one", "- ONE");
+    let again = sandbox.ask(&["update"]).exits(6).json();
+    assert_ne!(first(&again)["proposal"], id);
+    let kept = format!("skillhub review show {id} SKILL.md");
+    assert!(first(&again)["warnings"][0].as_str().unwrap().contains(&kept), "{again:#}");
+    assert_eq!(sandbox.done(&["review", "show", id, "SKILL.md"])["text"], settled.as_str());
+    let shown = sandbox.run(&["review", "show", id]).exits(0).text();
+    assert!(shown.contains("closed ") && !shown.contains("decided"), "{shown}");
+}
+
+#[test]
+fn moved_or_removed_skill_of_a_repository_is_explained() {
+    let sandbox = Sandbox::new();
+    let up = sandbox.path("up");
+    for name in ["a", "c"] {
+        let text = skill_md(name, "Writes notes. Use in tests.", BODY);
+        write_files(&up.join("skills").join(name), &[("SKILL.md", text.as_bytes(), false)]);
+    }
+    repository(&sandbox, &up);
+    let commit = || {
+        git(&sandbox, &["-C", up.to_str().unwrap(), "add", "--all"]);
+        git(&sandbox, &["-C", up.to_str().unwrap(), "commit", "--quiet", "--message=next"]);
+    };
+    let url = format!("git+file://{}", up.display());
+    sandbox.done(&["install", &format!("{url}#skills/c")]);
+    fs::rename(up.join("skills/c"), up.join("skills/cc")).unwrap();
+    commit();
+    let moved = sandbox.ask(&["update"]).exits(7).json();
+    let hint = first(&moved)["error"]["hint"].as_str().unwrap();
+    assert!(hint.ends_with(&format!("skillhub install '{url}#skills/cc'")), "{moved:#}");
+    fs::remove_dir_all(up.join("skills/cc")).unwrap();
+    commit();
+    let gone = sandbox.ask(&["update"]).exits(7).json();
+    assert!(first(&gone)["error"]["hint"].as_str().unwrap().starts_with("keep or uninstall it"), "{gone:#}");
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub(super) struct ListedDocument<'a> {
     held: Option<&'a str>,
     /// True if it is enabled for agents.
     enabled: bool,
+    /// True if it is pinned, so that only people can change it.
+    pinned: bool,
     /// True if it differs from the release that it was installed from.
     modified: bool,
     /// True if it has a history.
@@ -100,7 +102,7 @@ impl<'a> ListedDocument<'a> {
     pub(super) fn of(
         listed: &'a ListedSkill,
         readers: &'a [&'a str],
-        Known { accepted, requirers, release }: Known<'a>,
+        Known { accepted, is_pinned, requirers, release }: Known<'a>,
         state: Option<&'static str>,
     ) -> Self {
         let served = listed.served();
@@ -117,6 +119,7 @@ impl<'a> ListedDocument<'a> {
             digest: listed.digest(),
             held: listed.held(),
             enabled: listed.enabled,
+            pinned: is_pinned,
             modified: listed.modified,
             managed: listed.head.is_some() || listed.damaged,
             agents: readers,

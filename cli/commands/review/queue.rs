@@ -183,7 +183,9 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     }
     if let Some(decided) = &proposal.decided {
         let reason = decided.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        line("decided", &format!("{} by {}{reason}", past_time(decided.time), decided.by));
+        let was_decided = matches!(state, ProposalState::Accepted | ProposalState::Rejected);
+        let label = if was_decided { "decided" } else { "closed" };
+        line(label, &format!("{} by {}{reason}", past_time(decided.time), decided.by));
         let revision = decided.revision.as_ref().map(|id| id.short());
         revision.into_iter().for_each(|id| line("revision", id));
     }

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::{
     plugin_manifest::{MANIFEST, MOST_BYTES, PluginManifest, PluginSource},
+    search::distance,
     spec::GitSpec,
 };
 
@@ -217,8 +218,12 @@ impl Fails for PickError {
             Self::Several { origin, skills, .. } => {
                 Failure::new(FailureKind::Conflict, "ambiguous_name").hint(choice_hint(origin, skills))
             }
-            Self::Missing { .. } => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("add --list to see the skills of the source")
+            Self::Missing { wanted, skills, .. } => {
+                let near = skills.iter().map(|skill| (distance(wanted, &skill.name), &skill.name)).min();
+                let near = near.filter(|(distance, name)| *distance <= name.chars().count() / 2);
+                let meant = near.map(|(_, name)| format!("did you mean {name}? ")).unwrap_or_default();
+                Failure::new(FailureKind::NotFound, "not_found")
+                    .hint(format!("{meant}add --list to see the skills of the source"))
             }
             Self::Single(_) => Failure::new(FailureKind::Usage, "invalid_spec")
                 .hint("name a folder, or a repository as in github:owner/repo"),
@@ -475,9 +480,10 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<DiscoveredSkill>, FolderError> 
     Ok(found)
 }
 
-/// Reads the `SKILL.md` in a folder; `None` if there is no regular file of this name.
+/// Reads the `SKILL.md` in a folder; `None` if there is no regular file of this name. One that is too large for a text
+/// file is read too, so that the skill is found and refused for that reason.
 pub(crate) fn skill_md_of(dir: &Dir) -> Result<Option<Vec<u8>>, FolderError> {
-    let limit = Limits::default().text_file_bytes;
+    let limit = Limits::default().skill_bytes;
     folder::read_file(dir, SkillPath::SKILL_MD, limit).map_err(|source| io(SkillPath::SKILL_MD, source))
 }
 

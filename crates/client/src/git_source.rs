@@ -59,6 +59,12 @@ pub enum GitError {
         /// Reference and path in the link.
         tail: String,
     },
+    /// The repository has no commits.
+    #[error("the repository {url} is empty")]
+    Empty {
+        /// URL of the repository.
+        url: String,
+    },
     /// The fetched objects cannot be read.
     #[error("cannot read the objects that git fetched: {0}")]
     Read(#[from] git2::Error),
@@ -103,6 +109,9 @@ impl Fails for GitError {
                 .hint("check the URL, and make sure that git can fetch it without a password prompt"),
             Self::NoReference { .. } => Failure::new(FailureKind::NotFound, "not_found")
                 .hint("copy the link again from the page of the folder, on a branch or tag that still exists"),
+            Self::Empty { .. } => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("push a skill to it first, or check the URL")
+            }
             Self::Read(_) => Failure::io(),
             Self::Link(_) | Self::Submodule(_) | Self::Mode { .. } | Self::Path(_) | Self::NameEncoding(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_path")
@@ -294,7 +303,19 @@ impl<'a> RemoteRepository<'a> {
         let mut fetch = self.program();
         fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags"]).args(git::QUIET_FETCH);
         fetch.args(["--", &self.url, reference]);
-        self.run(fetch, reference).map(drop)
+        match self.run(fetch, reference) {
+            Err(GitError::Fetch { url, message, .. }) if is_missing_reference(&message) && self.is_empty() => {
+                Err(GitError::Empty { url })
+            }
+            done => done.map(drop),
+        }
+    }
+
+    /// Returns whether the repository has no references.
+    fn is_empty(&self) -> bool {
+        let mut list = self.program();
+        list.args(["ls-remote", "--quiet", "--", &self.url]);
+        self.run(list, "refs").is_ok_and(|listed| listed.trim().is_empty())
     }
 
     /// Separates the reference of a browser's link from the path: the longest one that the repository has.

@@ -31,7 +31,7 @@ use skill::{SkillName, SkillPath, diff};
 
 pub(crate) use candidate::{Candidate, ImportedFolder};
 pub(crate) use error::invalid_requirement;
-pub use error::{ForkMergeError, InstallError};
+pub use error::{ForkMergeError, InstallError, MergeConflict};
 pub use evidence::Outcomes;
 pub(crate) use fetch_item::FetchItem;
 use fetch_item::orders;
@@ -449,11 +449,11 @@ impl Installer<'_> {
     fn result(&self, planned: &PlannedSkill, status: InstallStatus) -> Installed {
         let candidate = &planned.candidate;
         let head = planned.head.as_ref().map(|head| head.id.clone());
-        let conflict = || InstallError::Conflict {
-            name: candidate.name.clone(),
-            release: candidate.origin.release(),
-            proposal: planned.step.proposal().cloned(),
-            places: planned.conflicts.len(),
+        let conflict = || {
+            let (name, release) = (candidate.name.clone(), candidate.origin.release());
+            let (proposal, resolved) = (planned.step.proposal().cloned(), planned.step.resolved());
+            let places = planned.conflicts.len();
+            InstallError::from(MergeConflict { name, release, proposal, resolved, places })
         };
         Installed {
             name: candidate.full_name(),

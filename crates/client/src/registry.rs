@@ -35,7 +35,7 @@ use skill::{Digest, Owner, QualifiedName, SkillName, archive::Archive};
 pub use credential::token_variable;
 pub use error::RegistryError;
 pub use index_remote::IndexRemote;
-pub use init::{init_registry, is_git_location};
+pub use init::{InitializedRegistry, init_registry, is_git_location, registry_folder};
 use last_seen::{Growth, LastSeen};
 pub(crate) use location::Location;
 use mirror::Mirror;

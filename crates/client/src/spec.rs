@@ -110,7 +110,7 @@ pub enum SpecError {
     /// The owner's name is invalid.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The text contains more than one slash, or ends with `@`.
+    /// The text contains more than one slash, or ends with `@` or a slash.
     #[error("{0:?} does not have the form owner/name")]
     Form(String),
     /// The text has the form `owner/repo@skill`, in which other installers name a skill of a repository.
@@ -300,7 +300,7 @@ fn of_registry(text: &str) -> Result<Spec, SpecError> {
     if name.split_once(':').is_some_and(|(host, _)| !host.contains('/') && address::is_repository(host)) {
         return Err(SpecError::Host(name.to_owned()));
     }
-    if text.ends_with('@') {
+    if text.ends_with(['@', '/']) {
         return Err(SpecError::Form(text.to_owned()));
     }
     let request: VersionRequest = match (request.parse::<VersionRequest>(), SkillName::parse_standard(request)) {

@@ -2,13 +2,13 @@
 
 mod fetching;
 mod fork;
+mod merge;
 mod names;
 
 use std::{io, path::PathBuf};
 
 use library::{
-    CommitError, Denied, LibraryError, ProposalId, SnapshotError, StorageError, folder::FolderError,
-    interrupt::Interrupted,
+    CommitError, Denied, LibraryError, SnapshotError, StorageError, folder::FolderError, interrupt::Interrupted,
 };
 use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use fetching::fetch_failure;
 pub use fork::ForkMergeError;
+pub use merge::MergeConflict;
 
 use crate::{
     agent_folders::AgentError,
@@ -137,7 +138,7 @@ pub enum InstallError {
         source: FolderError,
     },
     /// The source cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {}", path.display(), why_not_open(source))]
     Open {
         /// Path of the file or folder.
         path: PathBuf,
@@ -226,17 +227,8 @@ pub enum InstallError {
         wanted: String,
     },
     /// A release conflicts with the changes made here.
-    #[error("{release} conflicts with the local changes to {name} in {}", places_of(*places))]
-    Conflict {
-        /// Bare name of the skill.
-        name: SkillName,
-        /// Name and version of the release.
-        release: String,
-        /// Proposal that holds both sides.
-        proposal: Option<ProposalId>,
-        /// Number of conflicts in the files.
-        places: usize,
-    },
+    #[error(transparent)]
+    Conflict(#[from] MergeConflict),
     /// A fork cannot be merged.
     #[error(transparent)]
     Fork(#[from] ForkMergeError),
@@ -267,12 +259,14 @@ pub enum InstallError {
         asked: String,
     },
     /// The source no longer has the skill.
-    #[error("{place} no longer has {name}")]
+    #[error("{place} no longer has {name}{}", if moved.is_some() { " in the same folder" } else { "" })]
     Vanished {
         /// Name of the skill.
         name: String,
         /// Source as shown to people.
         place: String,
+        /// Address of a skill of the same name in another folder of the source.
+        moved: Option<String>,
     },
     /// No combination of releases satisfies all requirements.
     #[error(transparent)]
@@ -330,10 +324,10 @@ fn quoted(place: &str) -> String {
     shell_word(&if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() })
 }
 
-fn places_of(places: usize) -> String {
-    match places {
-        1 => "one place".to_owned(),
-        places => format!("{places} places"),
+fn why_not_open(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotADirectory => "it is neither a folder nor a .skill file".to_owned(),
+        _ => source.to_string(),
     }
 }
 
@@ -382,20 +376,15 @@ impl Fails for InstallError {
             Self::Rename { .. } => of(FailureKind::Invalid, "cannot_rename").hint("install it without --as"),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the local changes: skillhub update {name}")),
-            Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "resolve the conflicts in a terminal with `skillhub review edit {id}`, then accept the proposal; \
-                 until then the skill stays as it is"
-            )),
-            Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "the update holds both sides in a proposal for a person, and the skill stays as it is; to take your side \
-                 of the conflicts instead: skillhub update {name} --ours"
-            )),
+            Self::Conflict(error) => error.failure(),
             Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
             Self::NotInstalled { is_here, .. } => of(FailureKind::NotFound, "not_found").hint(match is_here {
                 true => "only installed skills have a source to update from",
                 false => "list the installed skills: skillhub list",
             }),
+            Self::Vanished { moved: Some(address), .. } => of(FailureKind::NotFound, "not_found")
+                .hint(format!("it moved; follow it with: skillhub install {}", shell_word(address))),
             Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),

@@ -9,6 +9,7 @@ use scan::Cleared;
 use skill::{
     Bundle, SkillPath,
     merge::{Clashes, Conflict, Merge, Rules, merge_by},
+    shell_word,
 };
 
 use super::{
@@ -123,7 +124,7 @@ fn take(
 /// Plans a proposal with both sides of the merge. The skill itself does not change.
 fn propose(
     library: &Library,
-    candidate: Candidate,
+    mut candidate: Candidate,
     snapshot: Snapshot,
     files: Bundle,
     merged: MergedRelease,
@@ -133,13 +134,16 @@ fn propose(
     let cleared = library.clear(&candidate.name, snapshot.bundle.clone(), snapshot.baseline())??;
     let proposal = proposal(library, &candidate, &snapshot, &files, &merged, stamp);
     let proposing = match waiting(library, &candidate)? {
-        Some(waiting) if is_of_same_merge(&waiting, &proposal) => Proposing { id: waiting.id, changes: Vec::new() },
+        Some(waiting) if is_of_same_merge(&waiting, &proposal) => {
+            Proposing { resolved: resolved(&waiting), id: waiting.id, changes: Vec::new() }
+        }
         waiting => {
             let id = proposal.id.clone();
+            candidate.warnings.extend(waiting.as_ref().and_then(kept_edit));
             let ended = waiting.map(|waiting| replaced(waiting, &id, stamp));
             let evidence = made_from(library, &candidate, &snapshot, &merged.conflicts, outcomes);
             let new = ProposalChange::noted(Proposal { evidence, ..proposal }, stamp);
-            Proposing { id, changes: ended.into_iter().chain([new]).collect() }
+            Proposing { id, resolved: None, changes: ended.into_iter().chain([new]).collect() }
         }
     };
     let step = PlannedChange::Propose { proposing: Some(proposing), files };
@@ -217,6 +221,23 @@ fn waiting(library: &Library, candidate: &Candidate) -> Result<Option<Proposal>,
 fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
     let release = |proposal: &Proposal| proposal.release.as_ref().map(|release| release.origin.clone());
     waiting.base == new.base && release(waiting) == release(new) && !waiting.is_expired(new.created)
+}
+
+/// Returns the revision of a proposal in which a person has resolved all conflicts.
+fn resolved(waiting: &Proposal) -> Option<u64> {
+    let is_open = waiting.release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
+    (waiting.state == ProposalState::Pending && waiting.edited_by.is_some() && !is_open).then_some(waiting.revision)
+}
+
+/// Returns a warning about a person's edit of a proposal that another one replaces.
+fn kept_edit(waiting: &Proposal) -> Option<String> {
+    let (editor, id) = (waiting.edited_by.as_ref()?, &waiting.id);
+    let file = waiting.files.iter().find(|file| file.file.is_some());
+    let file = file.map(|file| format!(" {}", shell_word(file.path.as_str()))).unwrap_or_default();
+    Some(format!(
+        "the skill or the release has changed since {editor} edited the proposal {id}; the new merge has both sides \
+         again, without that edit, which is kept: skillhub review show {id}{file}"
+    ))
 }
 
 /// Closes the open proposal of a release that no longer needs a decision.

@@ -97,6 +97,14 @@ impl PlannedChange {
         }
     }
 
+    /// Returns the revision of the proposal in which a person has resolved all conflicts.
+    pub fn resolved(&self) -> Option<u64> {
+        match self {
+            Self::Propose { proposing, .. } => proposing.as_ref().and_then(|proposing| proposing.resolved),
+            _ => None,
+        }
+    }
+
     /// Returns whether the step changes anything.
     pub fn changes(&self) -> bool {
         !matches!(self, Self::Nothing(_))
@@ -114,6 +122,8 @@ impl PlannedChange {
 #[derive(Debug)]
 pub(super) struct Proposing {
     pub id: ProposalId,
+    /// Revision of a waiting proposal in which a person has resolved all conflicts.
+    pub resolved: Option<u64>,
     pub changes: Vec<ProposalChange>,
 }
 

@@ -156,8 +156,10 @@ impl Fails for RegistryError {
                 "ask the operator of the registry for permission to push to its branch main; nothing was changed",
             ),
             Self::Busy { .. } => of(FailureKind::Conflict, "locked").hint("run the command again; nothing was changed"),
-            Self::NotHere(url) => of(FailureKind::Usage, "usage")
-                .hint(format!("clone it and name the clone instead: git clone --bare {url} registry.git")),
+            Self::NotHere(url) => of(FailureKind::Usage, "usage").hint(format!(
+                "clone it and name the clone instead: git clone --bare {} registry.git",
+                url.strip_prefix("git+").unwrap_or(url)
+            )),
             Self::Init(error) => error.failure(),
             Self::Seed(_) => of(FailureKind::Failed, "seed_failed"),
             Self::WentBack { is_older, .. } => of(FailureKind::Integrity, "registry_went_back").hint(match is_older {

@@ -1,6 +1,6 @@
 //! [`init_registry`]: creates an empty registry, in a folder or in an empty remote repository.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use library::Home;
 use registry_index::{Index, InitError, Stamp};
@@ -22,24 +22,51 @@ pub fn is_git_location(text: &str) -> bool {
     matches!(Location::read(text, Path::new("")), Ok(Location::Git(_)))
 }
 
+/// Returns the folder of a registry on this machine, named by a path relative to `base` or by a `file://` URL.
+///
+/// # Errors
+/// [`RegistryError::NotHere`] for a registry that is accessed through git.
+pub fn registry_folder(text: &str, base: &Path) -> Result<PathBuf, RegistryError> {
+    match Location::read(text, base)? {
+        Location::Folder(path) => Ok(path),
+        Location::Git(_) => Err(RegistryError::NotHere(text.to_owned())),
+    }
+}
+
+/// A registry that [`init_registry`] created or found.
+#[derive(Debug)]
+pub struct InitializedRegistry {
+    /// Location of the registry.
+    pub location: String,
+    /// True if it did not exist before.
+    pub is_new: bool,
+}
+
 /// Creates an empty registry, in an empty or new folder, or in an empty git repository. `text` is a git URL, or a
-/// folder relative to `base`. An existing registry is left unchanged. Returns its location.
+/// folder relative to `base`. An existing registry is left unchanged.
 ///
 /// # Errors
 /// [`RegistryError`] if the location contains anything else, or cannot be written.
-pub fn init_registry(text: &str, base: &Path, home: &Home, stamp: &Stamp) -> Result<String, RegistryError> {
+pub fn init_registry(
+    text: &str,
+    base: &Path,
+    home: &Home,
+    stamp: &Stamp,
+) -> Result<InitializedRegistry, RegistryError> {
     match Location::read(text, base)? {
         Location::Folder(path) => {
+            let is_new = Index::open(&path).is_err();
             Index::init(&path, stamp)?;
-            Ok(path.display().to_string())
+            Ok(InitializedRegistry { location: path.display().to_string(), is_new })
         }
         Location::Git(spec) => {
-            if references(&spec, home)?.is_empty() {
+            let is_new = references(&spec, home)?.is_empty();
+            if is_new {
                 push_first(&spec, home, stamp)?;
             }
             let registry = Remote::new(&spec, home, &Heads::default(), false);
             match registry.newest() {
-                Ok(_) => Ok(registry.url().to_owned()),
+                Ok(_) => Ok(InitializedRegistry { location: registry.url().to_owned(), is_new }),
                 Err(RegistryError::NotARegistry { url, .. }) => Err(InitError::NotEmpty(url.into()).into()),
                 Err(error) => Err(error),
             }

@@ -169,7 +169,9 @@ impl Receiver<'_> {
         {
             return self.commit_join([first, second], content, origin.clone(), sides).map(Some);
         }
-        let why = match &merged {
+        // All machines merge in the same order. The message is about this machine's side.
+        let [base, ours, theirs] = [&sides.base_files, files(true), files(false)];
+        let why = match merge::merge(base, ours, theirs, self.library.limits()) {
             Ok(merged) => merged.conflicts.first().map(ToString::to_string),
             Err(error) => Some(error.to_string()),
         };

@@ -6,14 +6,14 @@ use skill::{Bundle, Limits, SkillName};
 
 use super::{InstalledSkill, installed};
 use crate::{
-    discovery::{Pick, PickError},
+    discovery::{OfferedSkill, Pick, PickError},
     install::{Candidate, FetchItem, InstallError, InstallRequest, Installer, fetch, fetch_release},
     lock_file::LockFile,
     registry::Registry,
     releases::{ReleaseNotes, install_instead, release_notes},
     requires::{self, Choice, Requested, Target},
     resolve::{self, ResolveError, Resolved},
-    spec::{Spec, VersionRequest},
+    spec::{GitSpec, Spec, VersionRequest},
 };
 
 /// Result of looking for an update.
@@ -299,8 +299,7 @@ impl<'a> OfferedReleases<'a> {
 /// Fetches the current content of a source without versions.
 fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
     let spec = skill.source()?;
-    let gone = || InstallError::Vanished { name: skill.origin.name(), place: skill.origin.location().to_owned() };
-    let order = FetchItem::Spec(spec);
+    let order = FetchItem::Spec(spec.clone());
     let found = match fetch(by.inputs(), &order, request) {
         // If the source has several skills, the library may have the only record of which one is meant.
         Err(InstallError::Pick(PickError::Several { .. })) => {
@@ -308,11 +307,28 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
             fetch(by.inputs(), &order, &InstallRequest { pick, ..request.clone() })
         }
         found => found,
-    }?;
+    };
+    let found = found.map_err(|error| match error {
+        InstallError::Pick(PickError::Missing { skills, .. }) => vanished(skill, &spec, &skills),
+        other => other,
+    })?;
     let mut of_name = found.into_iter().filter(|candidate| candidate.name == *skill.origin.bare_name());
-    let candidate = of_name.next().ok_or_else(gone)?;
+    let candidate = of_name.next().ok_or_else(|| vanished(skill, &spec, &[]))?;
     let requested = skill.requested();
     Ok(Candidate { requested: if requested.is_empty() { candidate.requested } else { requested }, ..candidate })
+}
+
+/// Returns the error for a skill that its source no longer has, with the folder in which a repository has it now.
+fn vanished(skill: &InstalledSkill, spec: &Spec, offered: &[OfferedSkill]) -> InstallError {
+    let same = offered.iter().find(|other| other.name == skill.origin.bare_name().as_str());
+    let moved = match spec {
+        Spec::Git(git) if git.link.is_none() => same.and_then(|same| {
+            let path = Some(same.folder.parse().ok()?);
+            Some(GitSpec { path, ..git.clone() }.to_string())
+        }),
+        _ => None,
+    };
+    InstallError::Vanished { name: skill.origin.name(), place: skill.origin.location().to_owned(), moved }
 }
 
 /// Returns the files of the installed release under the name of the skill's folder: from the history, otherwise by the

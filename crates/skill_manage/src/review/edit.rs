@@ -128,12 +128,16 @@ fn attempt(
     let is_open = release.as_ref().is_some_and(|release| !release.unresolved.is_empty());
     let judged = if is_open { unscanned(&change) } else { judge(library, &change)? };
     let edited = amended(&proposal, &change, release, judged.scan(), library.proposal_expiry(stamp.time), stamp);
-    let report = Report {
+    let mut report = Report {
         status: Status::Proposed,
         proposal: Some(edited.id.to_string()),
         proposal_revision: Some(edited.revision),
         ..judged.report
     };
+    report.add(&match is_open {
+        true => format!("resolve the other conflicts with `skillhub review edit {}`", edited.id),
+        false => format!("accept it with `skillhub review accept {}@{}`", edited.id, edited.revision),
+    });
     library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, stamp)])?;
     Ok(report)
 }
