@@ -2,7 +2,7 @@
 
 use std::{fs, io::ErrorKind, path::PathBuf};
 
-use client::Operation;
+use client::{Operation, UndoneSkill};
 use library::Action;
 use mcp::hosts::Host;
 use ops::FolderVisibility;
@@ -21,7 +21,7 @@ use crate::{
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
-    print::{GOOD, WARN, visible, wrapped_message},
+    print::{GOOD, WARN, shell_word, visible, wrapped_message},
     reading::text_at,
 };
 
@@ -50,9 +50,16 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     if !global.yes {
         libraries.iter().try_for_each(|(context, before)| check_is_last(context, before, record.attempts))?;
     }
+    // Every library is checked before the first one changes.
+    for (context, before) in &libraries {
+        undo_library(context, before, true)?;
+    }
     let (mut skills, mut warnings) = (Vec::new(), Vec::new());
     for (context, before) in &libraries {
-        undo_library(context, before, &mut skills, &mut warnings)?;
+        for skill in undo_library(context, before, false)? {
+            skills.push(skill.name.to_string());
+            warnings.extend(skill.warnings);
+        }
     }
     let mut files: Vec<PathBuf> = Vec::new();
     // Backwards, because a file may have been changed twice.
@@ -151,25 +158,32 @@ fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> 
         .hint("see them with `skillhub undo --list`, then undo everything with `skillhub setup --undo -y`"))
 }
 
-fn undo_library(
-    context: &Context,
-    before: &LibraryBefore,
-    skills: &mut Vec<String>,
-    warnings: &mut Vec<String>,
-) -> Result<(), CliError> {
+/// Undoes the operations of a library since the setup, or only checks whether that is possible.
+fn undo_library(context: &Context, before: &LibraryBefore, dry_run: bool) -> Result<Vec<UndoneSkill>, CliError> {
     let sight = FolderVisibility::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let (stamp, permit) = (context.stamp(), context.permit()?);
-    let undone =
-        client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, false).map_err(failed)?;
-    let state = library.state()?;
-    for skill in undone.iter().flat_map(|undone| &undone.skills) {
-        sight.apply(&library, &skill.name, &state.of(&skill.name));
-        skills.push(skill.name.to_string());
-        warnings.extend(skill.warnings.iter().cloned());
+    let undone = client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, dry_run)
+        .map_err(|error| with_library(failed(error), before))?;
+    let skills = undone.map(|undone| undone.skills).unwrap_or_default();
+    if !dry_run {
+        let state = library.state()?;
+        for skill in &skills {
+            sight.apply(&library, &skill.name, &state.of(&skill.name));
+        }
     }
-    Ok(())
+    Ok(skills)
+}
+
+/// Adds to the commands of a hint the library of the error, which need not be that of the current folder.
+fn with_library(mut error: CliError, before: &LibraryBefore) -> CliError {
+    let flags = match &before.project {
+        Some(root) => format!("-C {} --project", shell_word(&root.display().to_string())),
+        None => "--global".to_owned(),
+    };
+    error.hint = error.hint.map(|hint| hint.replace("`skillhub ", &format!("`skillhub {flags} ")));
+    error
 }
 
 /// Restores a file: its old text, or its current text without skillhub's part if others have changed it since.
