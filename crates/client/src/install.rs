@@ -317,6 +317,7 @@ impl Installer<'_> {
         let linking = Linking {
             folders,
             copy: request.copy,
+            of_lock: request.agents.is_empty(),
             replaces_tracked: request.replaces_tracked,
             command: "skillhub install",
         };

@@ -277,7 +277,9 @@ impl Workspace {
     /// are not detected and must be named.
     pub fn agent_folders(&self) -> client::AgentFolders {
         let folders = match &self.place.project {
-            Some(root) => client::AgentFolders::of_project(root).with_in_use(&self.config.agents.in_use),
+            Some(root) => client::AgentFolders::of_project(root)
+                .with_in_use(&self.config.agents.in_use)
+                .with_on_machine(linking::on_machine(&self.user_agent_folders())),
             None => self.user_agent_folders(),
         };
         if self.place.named { folders.without_detection() } else { folders }
