@@ -277,9 +277,7 @@ impl Workspace {
     /// are not detected and must be named.
     pub fn agent_folders(&self) -> client::AgentFolders {
         let folders = match &self.place.project {
-            Some(root) => client::AgentFolders::of_project(root)
-                .with_in_use(&self.config.agents.in_use)
-                .with_on_machine(linking::on_machine(&self.user_agent_folders())),
+            Some(root) => client::AgentFolders::of_project(root).with_in_use(&self.config.agents.in_use),
             None => self.user_agent_folders(),
         };
         if self.place.named { folders.without_detection() } else { folders }
@@ -311,6 +309,13 @@ impl Workspace {
     /// Returns the folders of the user's agents.
     pub fn user_agent_folders(&self) -> client::AgentFolders {
         linking::user_folders(&self.setup).with_in_use(&self.config.agents.in_use)
+    }
+
+    /// Returns the user's agents in use that have a skills folder of their own.
+    pub(crate) fn agents_on_machine(&self) -> Vec<&'static str> {
+        let folders = self.user_agent_folders();
+        let own = folders.all().iter().filter(|folder| folder.in_use && !folder.path.ends_with(SKILLS_FOLDER));
+        own.flat_map(|folder| folder.ids.iter().copied()).collect()
     }
 
     /// Returns the locations of other tools' lock files, for the project or the user.

@@ -64,8 +64,8 @@ impl Linking<'_> {
     }
 
     /// Returns the folders for a skill. For a skill restored from the lock file, they include those of its agents that
-    /// this machine has: a clone has no folders of agents yet. For a skill imported from another tool, they include other agents' folders that
-    /// already show it.
+    /// this machine has: a clone has no folders of agents yet. For a skill imported from another tool, they include
+    /// other agents' folders that already show it.
     pub(super) fn folders_for(
         &self,
         library: &Library,

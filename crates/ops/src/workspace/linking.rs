@@ -44,12 +44,6 @@ pub(super) fn user_folders(setup: &Setup) -> AgentFolders {
     AgentFolders::of_user(&setup.user_home, |name| (setup.variables)(name).map(PathBuf::from))
 }
 
-/// Returns the agents in use that have a skills folder of their own.
-pub(super) fn on_machine(of_user: &AgentFolders) -> Vec<&'static str> {
-    let own = of_user.all().iter().filter(|folder| folder.in_use && !folder.path.ends_with(SKILLS_FOLDER));
-    own.flat_map(|folder| folder.ids.iter().copied()).collect()
-}
-
 fn folders_by_library(project: Option<&Path>, setup: &Setup, in_use: &[String]) -> Vec<(PathBuf, Vec<AgentFolder>)> {
     let of_project = project.map(|root| (root.join(SKILLS_FOLDER), AgentFolders::of_project(root)));
     let of_user = (setup.user_home.join(SKILLS_FOLDER), user_folders(setup));
