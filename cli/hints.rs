@@ -1,6 +1,6 @@
 //! Completion of the commands in hints with the flags that they need to work as printed.
 
-use std::sync::OnceLock;
+use std::{path::Path, sync::OnceLock};
 
 use serde_json::Value;
 use skill::shell_word;
@@ -94,6 +94,12 @@ pub fn for_user(text: &str) -> String {
 /// Adds the flag for the user's library to the commands in a text. They get no other flag for a library later.
 pub fn for_user_library(text: &str) -> String {
     with_flags(text, &Flags { library: "--global ".to_owned(), ..Flags::default() })
+}
+
+/// Adds the flags for a project's library to the commands in a text.
+pub fn for_project(text: &str, root: &Path) -> String {
+    let library = format!("-C {} --project ", shell_word(&root.display().to_string()));
+    with_flags(text, &Flags { library, ..Flags::default() })
 }
 
 /// Returns whether flags have to be added, and the JSON text has fields that may contain commands.

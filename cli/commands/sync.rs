@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use client::{RunCounts, SyncChange, SyncRequest, Synced, SyncedSkill};
 use evolve::Stats;
-use library::{Library, LibraryError, RevisionId};
+use library::{ChangeDetection, FolderStatus, Library, LibraryError, RevisionId};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
@@ -45,11 +45,12 @@ pub fn run(context: &Context, args: &SyncArgs) -> Result<Exit, CliError> {
         dry_run: args.dry_run,
         count_runs: &|library, skill| count_runs(context, library, skill),
     };
-    let synced = client::sync(&mut library, &request).map_err(failed)?;
+    let mut synced = client::sync(&mut library, &request).map_err(failed)?;
     let changed = |row: &&SyncedSkill| matches!(row.change, SyncChange::Received | SyncChange::Merged);
     for row in synced.skills.iter().filter(changed).filter(|_| !args.dry_run) {
         context.refresh_lock(&library, &row.skill);
     }
+    synced.warnings.extend(hand_edits(&library)?);
     synced.warnings.iter().for_each(|warning| context.out.note(warning));
     print(context, &library, &synced, args.dry_run)?;
     let is = |change| synced.skills.iter().any(|row| row.change == change);
@@ -58,6 +59,15 @@ pub fn run(context: &Context, args: &SyncArgs) -> Result<Exit, CliError> {
         () if is(SyncChange::Refused) => Exit::Invalid,
         () => Exit::Done,
     })
+}
+
+/// Returns a warning about each hand edit. Only revisions are exchanged.
+fn hand_edits(library: &Library) -> Result<Vec<String>, LibraryError> {
+    let skills = library.summaries(ChangeDetection::Contents)?.into_iter();
+    let edited = skills.filter(|skill| skill.head.is_some() && matches!(skill.standing, FolderStatus::Modified));
+    let warning =
+        |name: SkillName| format!("{name} has a hand edit, which is not sent: skillhub commit {name} --reason TEXT");
+    Ok(edited.map(|skill| warning(skill.name)).collect())
 }
 
 /// Counts the runs with each revision of a skill.

@@ -55,7 +55,7 @@ fn installed_skill_lists_its_origin() {
 #[test]
 fn detected_agents_get_links() {
     let sandbox = published();
-    fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
     let answer = sandbox.run(&["install", "acme/demo"]).exits(0);
     let link = sandbox.home().join(".claude/skills/demo");
     assert!(answer.text().contains("  ~/.agents/skills/demo\n"), "{answer}");
@@ -231,7 +231,7 @@ fn batch_install_exits_with_worst_code() {
 
 /// A project in git with an installed skill, whose lock file is committed and whose skills are not.
 fn project_with_lock(sandbox: &Sandbox) {
-    fs::write(sandbox.cwd().join(".gitignore"), "/.agents\n/demo\n").unwrap();
+    fs::write(sandbox.cwd().join(".gitignore"), "/.agents\n/.claude\n/demo\n").unwrap();
     repository(sandbox, &sandbox.cwd());
     sandbox.done(&["install", "acme/demo@^1.0"]);
     let cwd = sandbox.cwd().display().to_string();
@@ -259,6 +259,21 @@ fn clone_restores_locked_skills() {
     let skills = |root: &Path| snapshot(&root.join(".agents/skills"));
     assert_eq!(skills(&sandbox.path("clone")), skills(&sandbox.cwd()));
     assert_eq!(fs::read_to_string(sandbox.path("clone/skillhub.lock")).unwrap(), lock, "restoring changes no lock");
+}
+
+/// A clone has no folders of agents. The lock file names the agents, and the user's home has their folders.
+#[test]
+fn clone_links_for_agents_of_lock_file() {
+    let sandbox = published();
+    fs::create_dir(sandbox.cwd().join(".claude")).unwrap();
+    project_with_lock(&sandbox);
+    let link = sandbox.path("clone/.claude/skills/demo");
+    in_clone(&sandbox, &["install", "--frozen"]);
+    assert!(!link.exists(), "the machine does not have the agent");
+    fs::create_dir(sandbox.home().join(".claude")).unwrap();
+    let again = in_clone(&sandbox, &["install", "--frozen"]);
+    assert_eq!(first(&again)["status"], "unchanged");
+    assert!(link.exists(), "{again:#}");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::json;
+
 use super::{
     doctor::{WRITING, project},
     restarting::restart,
@@ -44,6 +46,38 @@ fn moved_project_keeps_its_history() {
 }
 
 #[test]
+fn undo_after_moves_changes_the_new_folder_only() {
+    let sandbox = project();
+    sandbox.done(&["disable", WRITING]);
+    sandbox.done(&["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"]);
+    let places = ["first", "second"].map(|name| sandbox.path(name));
+    let mut from = sandbox.cwd();
+    for to in &places {
+        fs::rename(&from, to).unwrap();
+        fs::create_dir(&from).unwrap();
+        sandbox.done(&["doctor", "--relocate", text(&from), text(to)]);
+        from.clone_from(to);
+    }
+    let run = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.arg("--json").current_dir(&from);
+        sandbox.finish(command, args).done()
+    };
+    for _undo_and_redo in 0..2 {
+        let undone = run(&["undo"]);
+        let skill = &undone["skills"][0];
+        assert_eq!((&skill["links"], &skill["removed"]), (&json!([]), &json!([])), "{skill:#}");
+    }
+    run(&["enable", WRITING]);
+    for name in ["demo", WRITING] {
+        assert!(fs::metadata(from.join(".claude/skills").join(name)).is_ok(), "{name}");
+    }
+    for place in [&sandbox.cwd(), &places[0]] {
+        assert_eq!(fs::read_dir(place).unwrap().count(), 0, "{}", place.display());
+    }
+}
+
+#[test]
 fn restart_after_a_move_touches_the_new_folder_only() {
     let (sandbox, old, new) = moved_project();
     let before = snapshot(&new);
@@ -76,7 +110,7 @@ fn moved_library_suggests_relocating() {
     }
     run(&["rollback", "demo"]);
     let old_library = fs::canonicalize(&old).unwrap().join(".agents/skills");
-    assert_eq!(run(&["status"]).done()["moved_from"], serde_json::json!([text(&old_library)]));
+    assert_eq!(run(&["status"]).done()["moved_from"], json!([text(&old_library)]));
     let mut status = sandbox.command(&["status"]);
     status.current_dir(&new);
     let said = sandbox.finish(status, &["status"]).exits(0).text();
@@ -84,12 +118,12 @@ fn moved_library_suggests_relocating() {
     let doctor = run(&["doctor"]).done();
     let note = doctor["checks"].as_array().unwrap().iter().find(|check| check["code"] == "library_moved").unwrap();
     assert!(note["state"] == "ok" && note["message"].as_str().unwrap().contains(command), "{doctor:#}");
-    assert_eq!(doctor["problems"], serde_json::json!([]), "a project that was cloned anew looks the same");
+    assert_eq!(doctor["problems"], json!([]), "a project that was cloned anew looks the same");
     let places: Vec<&str> = command.split(' ').collect();
     let answer = sandbox.done(&[&["doctor", "--relocate"], places.as_slice()].concat());
     assert_eq!(answer["status"], "moved");
     assert_eq!(run(&["history", "demo"]).done()["revisions"].as_array().unwrap().len(), 2);
-    assert_eq!(run(&["status"]).done()["moved_from"], serde_json::json!([]));
+    assert_eq!(run(&["status"]).done()["moved_from"], json!([]));
     run(&["doctor"]).done();
 }
 

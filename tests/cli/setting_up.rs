@@ -103,6 +103,45 @@ fn undo_restores_everything() {
     }
 }
 
+/// After the undo, the folder is the user's own again, although the library has its content in a former revision.
+#[test]
+fn install_leaves_folders_that_undo_restored() {
+    let sandbox = newcomer();
+    sandbox.done(&["setup", "-y"]);
+    sandbox.done(&["setup", "--undo"]);
+    let own = sandbox.home().join(".claude/skills/notes");
+    let before = tree(&own);
+    let text = skill_md("notes", "Takes other notes. Use in tests.", "Read something else.");
+    write_files(&sandbox.path("other/notes"), &[("SKILL.md", text.as_bytes(), false)]);
+    let source = sandbox.path("other/notes");
+    let installed = sandbox.done(&["install", source.to_str().unwrap(), "--global"]);
+    let warnings = installed["skills"][0]["warnings"].to_string();
+    assert!(warnings.contains("differs from every revision"), "{installed:#}");
+    let again = sandbox.done(&["setup", "-y"]);
+    assert_eq!(statuses(&again)["notes"], "failed", "{again:#}");
+    assert!(!is_link(&own));
+    assert_eq!(tree(&own), before);
+    sandbox.done(&["uninstall", "notes", "--global"]);
+    assert_eq!(tree(&own), before);
+}
+
+#[test]
+fn undo_of_setup_changes_all_libraries_or_none() {
+    let sandbox = newcomer();
+    let before = state(&sandbox);
+    sandbox.done(&["setup", "-y"]);
+    let edited = sandbox.home().join(".agents/skills/notes/SKILL.md");
+    let text = fs::read_to_string(&edited).unwrap();
+    fs::write(&edited, format!("{text}By hand.\n")).unwrap();
+    let after = state(&sandbox);
+    let error = sandbox.ask(&["setup", "--undo"]).refused_with_hint(6, "hand_edited");
+    assert!(error["hint"].as_str().unwrap().contains("`skillhub --global rollback notes head`"), "{error:#}");
+    assert_eq!(state(&sandbox), after, "nothing in the project was undone either");
+    fs::write(&edited, text).unwrap();
+    sandbox.done(&["setup", "--undo"]);
+    assert_eq!(state(&sandbox), before);
+}
+
 #[test]
 fn only_person_repeats_setup_that_person_undid() {
     let sandbox = newcomer();

@@ -124,6 +124,21 @@ fn edits_of_two_machines_are_merged() {
 }
 
 #[test]
+fn hand_edit_is_named_and_not_sent() {
+    let (_shared, one, _two) = pair();
+    let file = one.sandbox.user_skill("demo").join("SKILL.md");
+    fs::write(&file, one.text("demo") + "By hand.\n").unwrap();
+    for args in [&["sync", "--dry-run"][..], &["sync"]] {
+        let synced = one.person(args);
+        assert_eq!(synced["skills"].as_array().unwrap().len(), 0, "{synced:#}");
+        assert!(synced["warnings"][0].as_str().unwrap().contains("skillhub commit demo --reason"), "{synced:#}");
+    }
+    one.sandbox.done(&["commit", "demo", "--reason", "by hand"]);
+    let synced = one.sync();
+    assert_eq!((change(&synced, "demo"), synced["warnings"].as_array().unwrap().len()), ("sent", 0));
+}
+
+#[test]
 fn merge_of_machines_can_be_undone() {
     let (_shared, one, two) = pair();
     one.patch("demo", "first line", "first line of one");

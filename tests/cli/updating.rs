@@ -54,6 +54,21 @@ fn locked(sandbox: &Sandbox) -> toml::Value {
 }
 
 #[test]
+fn missing_folder_is_noted() {
+    let sandbox = Sandbox::new();
+    publish(&sandbox, "1.0.0", BODY, &[]);
+    sandbox.done(&["install", "acme/demo"]);
+    fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
+    for command in ["update", "outdated"] {
+        let document = sandbox.done(&[command]);
+        let warnings = first(&document)["warnings"].to_string();
+        assert!(warnings.contains("skillhub rollback demo head"), "{document:#}");
+    }
+    sandbox.done(&["rollback", "demo", "head"]);
+    assert_eq!(sandbox.done(&["outdated"])["skills"], json!([]));
+}
+
+#[test]
 fn release_is_merged_with_local_changes() {
     let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
     let outdated = sandbox.done(&["outdated"]);

@@ -2,7 +2,7 @@
 
 use std::{fs, io::ErrorKind, path::PathBuf};
 
-use client::Operation;
+use client::{Operation, UndoneSkill};
 use library::Action;
 use mcp::hosts::Host;
 use ops::FolderVisibility;
@@ -51,9 +51,16 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     if !global.yes {
         libraries.iter().try_for_each(|(context, before)| check_is_last(context, before, record.attempts))?;
     }
+    // Every library is checked before the first one changes.
+    for (context, before) in &libraries {
+        undo_library(context, before, true)?;
+    }
     let (mut skills, mut warnings) = (Vec::new(), Vec::new());
     for (context, before) in &libraries {
-        undo_library(context, before, &mut skills, &mut warnings)?;
+        for skill in undo_library(context, before, false)? {
+            skills.push(skill.name.to_string());
+            warnings.extend(skill.warnings);
+        }
     }
     let mut files: Vec<PathBuf> = Vec::new();
     // Backwards, because a file may have been changed twice.
@@ -153,36 +160,34 @@ fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> 
         .hint(format!("see them with `{list}`, then undo everything with `skillhub setup --undo -y`")))
 }
 
-/// Adds the flag for the user's library to commands about it, if the current folder is in a project.
+/// Adds the flags for a library to commands about it, unless it is that of the current folder.
 fn in_library(context: &Context, before: &LibraryBefore, text: &str) -> String {
-    match before.project.is_none() && context.project_root().is_some() {
-        true => hints::for_user_library(text),
-        false => text.to_owned(),
+    match &before.project {
+        Some(root) => hints::for_project(text, root),
+        None if context.project_root().is_some() => hints::for_user_library(text),
+        None => text.to_owned(),
     }
 }
 
-fn undo_library(
-    context: &Context,
-    before: &LibraryBefore,
-    skills: &mut Vec<String>,
-    warnings: &mut Vec<String>,
-) -> Result<(), CliError> {
+/// Undoes the operations of a library since the setup, or only checks whether that is possible.
+fn undo_library(context: &Context, before: &LibraryBefore, dry_run: bool) -> Result<Vec<UndoneSkill>, CliError> {
     let sight = FolderVisibility::new(context)?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let (stamp, permit) = (context.stamp(), context.permit()?);
-    let undone = client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, false);
-    let undone = undone.map_err(failed).map_err(|error| {
-        let hint = error.hint.as_deref().map(|hint| in_library(context, before, hint));
-        CliError { hint, ..error }
-    })?;
-    let state = library.state()?;
-    for skill in undone.iter().flat_map(|undone| &undone.skills) {
-        sight.apply(&library, &skill.name, &state.of(&skill.name));
-        skills.push(skill.name.to_string());
-        warnings.extend(skill.warnings.iter().map(|warning| in_library(context, before, warning)));
+    let in_library = |text: &str| in_library(context, before, text);
+    let undone = client::undo_to(&mut library, &before.operation, &lock_path, &stamp, &permit, dry_run);
+    let undone =
+        undone.map_err(failed).map_err(|error| CliError { hint: error.hint.as_deref().map(in_library), ..error })?;
+    let mut skills = undone.map(|undone| undone.skills).unwrap_or_default();
+    skills.iter_mut().flat_map(|skill| &mut skill.warnings).for_each(|warning| *warning = in_library(warning));
+    if !dry_run {
+        let state = library.state()?;
+        for skill in &skills {
+            sight.apply(&library, &skill.name, &state.of(&skill.name));
+        }
     }
-    Ok(())
+    Ok(skills)
 }
 
 /// Restores a file: its old text, or its current text without skillhub's part if others have changed it since.

@@ -363,8 +363,13 @@ impl AdoptRequest<'_> {
         let found_in = self.folder_of(&result.source).filter(|folder| folder.path != library.path());
         folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)));
         let command = format!("skillhub adopt {}", shell_word(&result.source.display().to_string()));
-        let linking =
-            Linking { folders: &folders, copy: false, replaces_tracked: self.replaces_tracked, command: &command };
+        let linking = Linking {
+            folders: &folders,
+            copy: false,
+            of_lock: false,
+            replaces_tracked: self.replaces_tracked,
+            command: &command,
+        };
         let linked = linking.of(library, skill, tracked);
         result.warnings.extend(linked.warnings);
         result.links = paths_of(&linked.plan, skill);

@@ -37,6 +37,8 @@ pub struct AgentFolders {
     /// Every folder that an agent's host reads, with the agent's id.
     read: Vec<(&'static str, PathBuf)>,
     detects: bool,
+    /// Ids of the agents that this machine has.
+    on_machine: Vec<&'static str>,
 }
 
 /// Reasons why skills cannot be linked for an agent.
@@ -119,6 +121,12 @@ impl AgentFolders {
         self
     }
 
+    /// Notes the agents that this machine has, for which a lock file may ask.
+    #[must_use]
+    pub fn with_on_machine(self, on_machine: Vec<&'static str>) -> Self {
+        Self { on_machine, ..self }
+    }
+
     /// Disables detection, so that only agents named explicitly get links.
     #[must_use]
     pub fn without_detection(self) -> Self {
@@ -162,6 +170,13 @@ impl AgentFolders {
         };
         let chosen = self.folders.iter().filter(is_wanted).filter(|folder| folder.path != library);
         Ok(chosen.map(|folder| self.for_agents(folder, is_named)).collect())
+    }
+
+    /// Returns the folders of those agents that this machine has, like [`Self::chosen`].
+    pub(crate) fn on_machine(&self, ids: &[String], library: &Path) -> Vec<AgentFolder> {
+        let has = |id: &&String| self.detects && self.on_machine.iter().any(|known| known == id);
+        let chosen = ids.iter().filter(has).filter_map(|id| self.chosen(std::slice::from_ref(id), library).ok());
+        chosen.flatten().collect()
     }
 
     /// Returns whether an agent's host reads a folder.
@@ -211,7 +226,7 @@ impl AgentFolders {
             }
         }
         let read = read.filter_map(|(id, path)| Some((id, library::resolve(&path).ok()?))).collect();
-        Self { folders, outside: Vec::new(), read, detects: true }
+        Self { folders, outside: Vec::new(), read, detects: true, on_machine: Vec::new() }
     }
 }
 

@@ -39,6 +39,7 @@ pub use installed::{InstallStatus, Installed};
 pub use linking::Hides;
 pub(crate) use linking::{Linked, Linking, paths_of};
 pub use merging::Choice;
+pub(crate) use plan::is_folder_missing;
 use plan::{PlanInputs, plan};
 pub(crate) use planned::check_usable;
 use planned::{PlannedChange, PlannedSkill};
@@ -317,6 +318,7 @@ impl Installer<'_> {
         let linking = Linking {
             folders,
             copy: request.copy,
+            of_lock: request.agents.is_empty(),
             replaces_tracked: request.replaces_tracked,
             command: "skillhub install",
         };

@@ -25,7 +25,7 @@ use skill::{
 
 pub use error::UndoError;
 pub use last_operation::undo_reason;
-use last_operation::{LastOperation, SkillChanges, UNDO};
+use last_operation::{LastOperation, SkillChanges, UNDO, log_of};
 use operations::OperationsSince;
 pub use operations::{Operation, START, operations};
 
@@ -119,7 +119,7 @@ pub fn undo(
     permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
-    let (events, _) = library.events()?;
+    let events = log_of(library)?;
     let last = LastOperation::of(&events).ok_or(UndoError::Nothing)?;
     carry_out(library, &last, lock_path, stamp, permit, dry_run)
 }
@@ -137,7 +137,7 @@ pub fn undo_to(
     permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Option<Undone>, UndoError> {
-    let (events, _) = library.events()?;
+    let events = log_of(library)?;
     let OperationsSince { all, operations } = OperationsSince::of(&events, id)?;
     let Some(all) = all else { return Ok(None) };
     let undone = carry_out(library, &all, lock_path, stamp, permit, dry_run)?;

@@ -12,7 +12,7 @@ use candidate::{UpdateCandidate, choose, newer, prefetch_sources};
 use crate::{
     install::{
         Batch, Candidate, Choice as Side, Evolved, FetchItem, InstallError, InstallRequest, InstallStatus, Installed,
-        Installer, Needs, Progress, bare, fetch,
+        Installer, Needs, Progress, bare, fetch, is_folder_missing,
     },
     lock_file::{LockFile, LockedSkill},
     requires::Choice,
@@ -148,7 +148,8 @@ impl Installer<'_> {
         Ok(())
     }
 
-    fn unchanged(&self, skill: &InstalledSkill, warnings: Vec<String>) -> Result<Installed, InstallError> {
+    fn unchanged(&self, skill: &InstalledSkill, mut warnings: Vec<String>) -> Result<Installed, InstallError> {
+        warnings.extend(missing_folder(self.library, &skill.name)?);
         let head = self.library.head(&skill.name)?.map(|head| head.id);
         Ok(Installed {
             path: Some(self.library.path().join(skill.name.as_str())),
@@ -161,6 +162,12 @@ impl Installer<'_> {
             ..Installed::new(skill.origin.name_in(&skill.name), skill.origin.version(), InstallStatus::Unchanged)
         })
     }
+}
+
+/// Returns the warning about a skill whose folder is missing.
+fn missing_folder(library: &Library, name: &SkillName) -> Result<Option<String>, InstallError> {
+    let is_missing = is_folder_missing(library, name)?;
+    Ok(is_missing.then(|| format!("its folder is missing; restore it: skillhub rollback {name} head")))
 }
 
 /// Returns the skills of a library that were installed from a source: all, or the named ones.

@@ -235,9 +235,9 @@ pub use judge::judged;
 pub use library::{
     ChangeDetection, Checkout, Collected, Commit, CommitError, Committed, EventsRepair, FindError, FolderEdit,
     FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head, HeadFault,
-    HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, Plans, Recovery,
-    RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError, StateRepair,
-    TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
+    HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, MovedFolder, Plans,
+    Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
+    StateRepair, TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, real_path, resolve};

@@ -55,7 +55,7 @@ pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use hand_edit::{FolderState, HandEditFault, HandEditMode, Snapshot, SnapshotError};
 pub use recover::Recovery;
-pub use relocate::{RelocateError, Relocation, relocate};
+pub use relocate::{MovedFolder, RelocateError, Relocation, relocate};
 pub use returned::return_reason;
 pub use review_checkpoint::Unreviewed;
 pub use summaries::{ChangeDetection, SkillSummary};

@@ -98,7 +98,7 @@ impl Workspace {
             library,
             home: &self.home,
             registries: &registries,
-            agent_folders: &self.agent_folders(),
+            agent_folders: &self.agent_folders().with_on_machine(self.agents_on_machine()),
             lock_path: &lock_path,
             user_home: Some(&self.user_home),
             stamp: &self.stamp(),

@@ -311,6 +311,13 @@ impl Workspace {
         linking::user_folders(&self.setup).with_in_use(&self.config.agents.in_use)
     }
 
+    /// Returns the user's agents in use that have a skills folder of their own.
+    pub(crate) fn agents_on_machine(&self) -> Vec<&'static str> {
+        let folders = self.user_agent_folders();
+        let own = folders.all().iter().filter(|folder| folder.in_use && !folder.path.ends_with(SKILLS_FOLDER));
+        own.flat_map(|folder| folder.ids.iter().copied()).collect()
+    }
+
     /// Returns the locations of other tools' lock files, for the project or the user.
     pub fn foreign_locks(&self) -> Vec<PathBuf> {
         let state_home = (self.setup.variables)("XDG_STATE_HOME").map(PathBuf::from);

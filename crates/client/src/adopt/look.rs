@@ -92,7 +92,7 @@ fn exists(library: &Library, name: &SkillName) -> Result<bool, AdoptError> {
     Ok(library.head(name)?.is_some_and(|head| !head.tombstone))
 }
 
-/// Returns whether a revision of the skill has these files.
+/// Returns whether the skill had these files since it was last added.
 fn has_files(library: &Library, name: &SkillName, files: &Bundle) -> bool {
-    library.former_contents(name).any(|former| folder::has_content(files, &former))
+    library.contents_since_added(name).any(|former| folder::has_content(files, &former))
 }

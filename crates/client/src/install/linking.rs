@@ -24,6 +24,8 @@ pub(crate) struct Linking<'a> {
     pub folders: &'a [AgentFolder],
     /// True if copies are written in place of links.
     pub copy: bool,
+    /// True to link restored skills also for the agents of their lock file entries that this machine has.
+    pub of_lock: bool,
     /// True if folders that git tracks are replaced.
     pub replaces_tracked: bool,
     /// Command that replaces them, for the hint in a warning.
@@ -61,8 +63,9 @@ impl Linking<'_> {
         linked
     }
 
-    /// Returns the folders for a skill. For a skill imported from another tool, they include other agents' folders that
-    /// already show it.
+    /// Returns the folders for a skill. For a skill restored from the lock file, they include those of its agents that
+    /// this machine has: a clone has no folders of agents yet. For a skill imported from another tool, they include
+    /// other agents' folders that already show it.
     pub(super) fn folders_for(
         &self,
         library: &Library,
@@ -71,6 +74,12 @@ impl Linking<'_> {
     ) -> Vec<AgentFolder> {
         let skill = &planned.candidate.name;
         let mut folders = self.folders.to_vec();
+        let locked = planned.candidate.locked.as_ref().filter(|_| self.of_lock);
+        for folder in locked.iter().flat_map(|locked| known.on_machine(&locked.agents, library.path())) {
+            if folders.iter().all(|other| other.path != folder.path) {
+                folders.push(folder);
+            }
+        }
         if planned.candidate.taken.is_some() {
             let shown = |folder: &&AgentFolder| {
                 folder.path != library.path() && shows_any(library, planned, &folder.path.join(skill.as_str()))

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use library::{
-    Action, Commit, Content, FolderState, HandEditMode, Library, NewRevision, Origin, Permit, Revision, SkillChange,
-    Snapshot, SnapshotError, SourceDigest, Stamp, Upstream,
+    Action, Commit, Content, FolderState, HandEditMode, Library, LibraryError, NewRevision, Origin, Permit, Revision,
+    SkillChange, Snapshot, SnapshotError, SourceDigest, Stamp, Upstream,
 };
 use scan::{Baseline, Cleared, Reports};
 use skill::{Bundle, SkillName, SkillPath};
@@ -182,6 +182,12 @@ fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
     Err(InstallError::lock_is_frozen(locked.name(), what))
 }
 
+/// Returns whether the folder of a skill is missing.
+pub(crate) fn is_folder_missing(library: &Library, name: &SkillName) -> Result<bool, LibraryError> {
+    // Reading the folder state is expensive, so it is done only if there is no folder.
+    Ok(!path_exists(&library.path().join(name.as_str())) && matches!(library.folder_state(name)?, FolderState::Missing))
+}
+
 /// Plans a skill whose name the library already has.
 fn over_installed(
     library: &mut Library,
@@ -197,9 +203,7 @@ fn over_installed(
     };
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
-    // Reading the folder state is expensive, so it is done only if the folder is missing.
-    let is_missing = !path_exists(&library.path().join(name.as_str()))
-        && matches!(library.folder_state(&name)?, FolderState::Missing);
+    let is_missing = is_folder_missing(library, &name)?;
     if is_missing {
         candidate.warnings.push("its folder was missing and was restored".to_owned());
     }

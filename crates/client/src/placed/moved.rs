@@ -1,9 +1,9 @@
 //! [`MovedLink`]: repair of agents' links after the library's folder was moved.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{AgentDir, AgentLinkError, Library, LibraryError, Relocation, SkillState, Stamp};
+use library::{AgentDir, AgentLinkError, Library, LibraryError, MovedFolder, Relocation, SkillState, Stamp};
 use skill::SkillName;
 
 use super::{LinkState, look};
@@ -51,26 +51,34 @@ impl MovedOutcome {
 /// # Errors
 /// The library's state cannot be read or written.
 pub fn follow_move(library: &Library, moved: &Relocation, stamp: &Stamp) -> Result<Vec<MovedLink>, LibraryError> {
-    let state = library.state()?;
+    let (state, folder) = (library.state()?, library.moved_folder());
+    let present = |path: &Path| present_of(folder.as_ref(), path);
     let mut places = Vec::new();
     for (name, set) in state.skills() {
         let Ok(skill) = SkillName::parse(name) else { continue };
-        let before = set.placed.clone();
-        let found: Vec<MovedLink> = before.iter().map(|path| follow(library, moved, &skill, path)).collect();
-        let mut now: Vec<PathBuf> = found.iter().map(|place| place.path.clone()).collect();
-        now.sort();
-        now.dedup();
-        if now != before {
-            library.set_state(&skill, stamp, "link", |state: &mut SkillState| state.placed = now)?;
+        let found: Vec<MovedLink> =
+            set.placed.iter().map(|path| follow(library, moved, &skill, present(path))).collect();
+        let mut placed: Vec<PathBuf> = found.iter().map(|place| place.path.clone()).collect();
+        placed.sort();
+        placed.dedup();
+        let hidden_in: Vec<PathBuf> = set.hidden_in.iter().map(|path| present(path)).collect();
+        if (&placed, &hidden_in) != (&set.placed, &set.hidden_in) {
+            let change = |state: &mut SkillState| (state.placed, state.hidden_in) = (placed, hidden_in);
+            library.set_state(&skill, stamp, "link", change)?;
         }
         places.extend(found);
     }
     Ok(places)
 }
 
-fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path) -> MovedLink {
-    let along = carried_along(noted, &moved.from, &moved.to).filter(|path| path_exists(path));
-    let path = along.unwrap_or_else(|| noted.to_owned());
+/// Returns the present path of a link or an agent's folder, which may have stayed where it was.
+fn present_of(moved: Option<&MovedFolder>, noted: &Path) -> PathBuf {
+    let present = moved.map(|moved| moved.present(noted));
+    let has_stayed = |present: &PathBuf| path_exists(noted) && !path_exists(present);
+    present.filter(|present| !has_stayed(present)).unwrap_or_else(|| noted.to_owned())
+}
+
+fn follow(library: &Library, moved: &Relocation, skill: &SkillName, path: PathBuf) -> MovedLink {
     let old = library::resolve(&moved.from).unwrap_or_else(|_| moved.from.clone()).join(skill.as_str());
     let outcome = match look(library, skill, &path) {
         LinkState::Ours | LinkState::EndedTrial => MovedOutcome::Kept,
@@ -97,29 +105,4 @@ fn point(library: &Library, skill: &SkillName, path: &Path) -> Result<(), AgentL
 fn path_exists(path: &Path) -> bool {
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return false };
     Dir::open_ambient_dir(parent, ambient_authority()).is_ok_and(|dir| dir.symlink_metadata(name).is_ok())
-}
-
-/// Returns the new path of something that was moved together with the library. The old and new paths of the library end
-/// in the same folders below their common parent that was moved.
-fn carried_along(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
-    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (from.components().collect(), to.components().collect());
-    let shared = from.iter().rev().zip(to.iter().rev()).take_while(|(a, b)| a == b).count();
-    let root = |all: &[Component<'_>]| all.iter().take(all.len() - shared).collect::<PathBuf>();
-    path.strip_prefix(root(&from)).ok().map(|below| root(&to).join(below))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn agent_folders_follow_a_moved_project() {
-        let along = |path: &str| {
-            carried_along(Path::new(path), Path::new("/a/p/.agents/skills"), Path::new("/b/q/.agents/skills"))
-        };
-        assert_eq!(along("/a/p/.claude/skills/x"), Some(PathBuf::from("/b/q/.claude/skills/x")));
-        assert_eq!(along("/home/.claude/skills/x"), None);
-        let alone = carried_along(Path::new("/a/.claude/x"), Path::new("/a/one"), Path::new("/a/two"));
-        assert_eq!(alone, None, "nothing but the library's own folder was moved");
-    }
 }

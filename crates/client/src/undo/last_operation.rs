@@ -1,10 +1,11 @@
 //! [`LastOperation`]: the last undoable operation in a library's log, or several operations as one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use library::{Action, Event, EventStatus, Original, RevisionId, SkillState, StateBefore};
+use library::{Action, Event, EventStatus, Library, Original, RevisionId, SkillState, StateBefore};
 use skill::SkillName;
 
+use super::UndoError;
 use crate::placed::RELINK;
 
 /// Settings whose changes are operations. Others, such as pins and waivers, are decisions of people and cannot be
@@ -13,6 +14,31 @@ const SETTINGS: [&str; 6] = ["enable", "disable", "archive", "restore", RELINK, 
 
 /// Action that the log records for a setting restored by an undo.
 pub(super) const UNDO: &str = "undo";
+
+/// Returns the log of a library. The paths in it that moved with the library's folder are the present ones.
+pub(super) fn log_of(library: &Library) -> Result<Vec<Event>, UndoError> {
+    let (mut events, _) = library.events()?;
+    let Some(moved) = library.moved_folder() else { return Ok(events) };
+    let now = library.state()?;
+    for event in &mut events {
+        let known = SkillName::parse(&event.skill).map(|name| now.of(&name)).unwrap_or_default();
+        let follow = |path: &mut PathBuf| {
+            // A path that the state has is present: an agent's folder may have stayed where it was.
+            if !known.placed.contains(path) && !known.hidden_in.contains(path) {
+                *path = moved.present(path);
+            }
+        };
+        if let Some(mut set) = state(event) {
+            set.placed.iter_mut().chain(&mut set.hidden_in).for_each(follow);
+            set.placed.sort();
+            event.set = serde_json::to_value(set).ok();
+        }
+        if let Some(before) = &mut event.before {
+            before.originals.iter_mut().map(|original| &mut original.path).chain(&mut before.linked).for_each(follow);
+        }
+    }
+    Ok(events)
+}
 
 /// Everything that one command did, or several commands.
 pub(super) struct LastOperation<'a> {

@@ -4,7 +4,7 @@ use library::{Origin, RegistryRelease, SourceDigest};
 use registry_index::{Entry, ReleaseSelector, newest, select};
 use skill::{Bundle, Limits, SkillName};
 
-use super::{InstalledSkill, installed};
+use super::{InstalledSkill, installed, missing_folder};
 use crate::{
     discovery::{OfferedSkill, Pick, PickError},
     install::{Candidate, FetchItem, InstallError, InstallRequest, Installer, fetch, fetch_release},
@@ -69,6 +69,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
             warnings: Vec::new(),
             error: None,
         };
+        stands.warnings.extend(missing_folder(by.library, &skill.name).ok().flatten());
         if let Err(error) = stands.look(by, &skill, skill.target(choice.as_ref()), &request) {
             stands.error = Some(error);
         }
@@ -95,7 +96,7 @@ impl Outdated {
             self.newest = offered.newest().map(|entry| entry.version.to_string());
             self.wanted = offered.next().map(|entry| entry.version.to_string());
             self.notes = offered.notes();
-            self.warnings = offered.warnings();
+            self.warnings.extend(offered.warnings());
             return Ok(());
         }
         let candidate = of_source(by, skill, request)?;

@@ -24,7 +24,7 @@ use crate::{
     links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
     lock::LibraryLock,
     originals,
-    revision::{Content, Stamp, StateBefore},
+    revision::{Action, Content, Revision, Stamp, StateBefore},
     state::{SkillState, State},
     system::System,
 };
@@ -90,7 +90,23 @@ impl Library {
 
     /// Returns the contents that a skill had, newest first.
     pub fn former_contents(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
-        let revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
+        self.contents_of(self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default())
+    }
+
+    /// Returns the contents that a skill had since it was last added, newest first. Earlier ones may be of another skill
+    /// of that name, such as the user's own after its adoption was undone.
+    pub fn contents_since_added(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
+        let mut revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
+        // A rollback of a deletion continues the earlier line.
+        let is_added =
+            |pair: &[Revision]| matches!(pair, [newer, older] if older.tombstone && newer.action != Action::Rollback);
+        if let Some(first) = revisions.windows(2).position(is_added) {
+            revisions.truncate(first + 1);
+        }
+        self.contents_of(revisions)
+    }
+
+    fn contents_of(&self, revisions: Vec<Revision>) -> impl Iterator<Item = Bundle> {
         let held = revisions.into_iter().filter(|revision| !revision.tombstone);
         held.filter_map(|revision| self.bundle(&revision.id).ok())
     }
@@ -312,11 +328,11 @@ impl Library {
         Ok(())
     }
 
-    /// Returns whether a folder, or the target of a link, has the content of one of the skill's revisions.
+    /// Returns whether a folder, or the target of a link, has a content that the skill had since it was last added.
     fn shows_content(&self, path: &Path, skill: &SkillName) -> bool {
         let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
         let Ok(found) = folder::read_dir(found, ToolFiles::Skip, self.limits()) else { return false };
-        self.former_contents(skill).any(|former| folder::has_content(&found, &folder::without_tool_files(&former)))
+        self.contents_since_added(skill).any(|former| folder::has_content(&found, &folder::without_tool_files(&former)))
     }
 
     /// Creates the link to a skill in an agent's folder, or a copy of the skill where links cannot be made.

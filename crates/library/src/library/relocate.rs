@@ -27,6 +27,8 @@ use crate::{
 
 const NOTE: &str = "library.toml";
 const MOVED_FROM: &str = "moved_from";
+/// Folders from before the last move.
+const MOVED_BEFORE: &str = "moved_before";
 
 /// Files in the data folder of a library that has no history yet.
 const BLANK: [&str; 7] = ["lock", "turn", NOTE, "journal", "journal.applied", "events.lock", "glances"];
@@ -125,14 +127,20 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
     finish(named, to, target)
 }
 
-/// Records the new and the former path in `library.toml`.
+/// Records the new path and the former ones in `library.toml`.
 fn finish(from: PathBuf, to: PathBuf, own: PathBuf) -> Result<Relocation, RelocateError> {
     let dir = ensure_dir(&own)?;
     let io = |error| PathAccessError::io(own.join(NOTE))(error);
-    let mut table = note_of(&own)?.map(|note| note.0).unwrap_or_default();
+    let note = note_of(&own)?.unwrap_or_default();
+    let from_text = from.display().to_string();
+    let earlier: Vec<String> = note.former().filter(|path| *path != from_text).map(str::to_owned).collect();
+    let mut table = note.0;
+    if !earlier.is_empty() {
+        table.insert(MOVED_BEFORE.to_owned(), earlier.into());
+    }
     table.insert("format".to_owned(), Value::Integer(1));
     table.insert("path".to_owned(), to.display().to_string().into());
-    table.insert(MOVED_FROM.to_owned(), from.display().to_string().into());
+    table.insert(MOVED_FROM.to_owned(), from_text.into());
     write_atomically(&dir, NOTE, table.to_string().as_bytes(), Durability::Durable).map_err(io)?;
     Ok(Relocation { from, to, own, was_moved: false })
 }
@@ -143,6 +151,7 @@ fn resolved(path: &Path) -> Result<PathBuf, RelocateError> {
 }
 
 /// The content of `library.toml`.
+#[derive(Default)]
 struct LibraryToml(Table);
 
 impl LibraryToml {
@@ -155,33 +164,47 @@ impl LibraryToml {
         self.names(to) && from.iter().any(|path| moved_from == Some(&path.display().to_string()))
     }
 
+    /// Returns the former paths of the library, oldest first.
+    fn former(&self) -> impl DoubleEndedIterator<Item = &str> {
+        let earlier = self.0.get(MOVED_BEFORE).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        earlier.iter().filter_map(Value::as_str).chain(self.text(MOVED_FROM))
+    }
+
     fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key).and_then(Value::as_str)
     }
 }
 
-/// Former and present folder of a library that was moved, without the end that both paths have in common: a project that
-/// was moved as a whole.
-pub(super) struct MovedFolder {
-    from: PathBuf,
-    to: PathBuf,
-}
+/// Moves of a library, newest first: its former and its present folder, without the end that both paths have in common.
+/// That is a project that was moved as a whole.
+#[derive(Debug)]
+pub struct MovedFolder(Vec<(PathBuf, PathBuf)>);
 
 impl MovedFolder {
-    /// Returns the last move of the library with this data folder; `None` if it was never moved.
-    pub fn of(own: &Path) -> Option<Self> {
+    /// Returns the moves of the library with this data folder; `None` if it was never moved.
+    pub(super) fn of(own: &Path) -> Option<Self> {
         let note = note_of(own).ok().flatten()?;
-        let (mut from, mut to) = (Path::new(note.text(MOVED_FROM)?), Path::new(note.text("path")?));
-        while from.file_name().is_some() && from.file_name() == to.file_name() {
-            (from, to) = (from.parent()?, to.parent()?);
-        }
-        Some(Self { from: from.to_owned(), to: to.to_owned() })
+        let to = note.text("path")?;
+        let former = note.former().rev().filter(|from| *from != to);
+        let moves: Vec<_> = former.map(|from| without_common_end(Path::new(from), Path::new(to))).collect();
+        Some(Self(moves)).filter(|moved| !moved.0.is_empty())
     }
 
-    /// Returns the present path of a file or folder that had this path before the move.
+    /// Returns the present path of a file or folder that had this path before a move.
+    #[must_use]
     pub fn present(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(&self.from).map_or_else(|_| path.to_owned(), |rest| self.to.join(rest))
+        let moved = self.0.iter().find_map(|(from, to)| path.strip_prefix(from).ok().map(|rest| to.join(rest)));
+        moved.unwrap_or_else(|| path.to_owned())
     }
+}
+
+fn without_common_end(mut from: &Path, mut to: &Path) -> (PathBuf, PathBuf) {
+    while let (Some(above), Some(above_new)) = (from.parent(), to.parent())
+        && from.file_name() == to.file_name()
+    {
+        (from, to) = (above, above_new);
+    }
+    (from.to_owned(), to.to_owned())
 }
 
 fn note_of(own: &Path) -> Result<Option<LibraryToml>, RelocateError> {
@@ -213,6 +236,12 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
 }
 
 impl Library {
+    /// Returns the moves of this library; `None` if it was never moved.
+    #[must_use]
+    pub fn moved_folder(&self) -> Option<MovedFolder> {
+        MovedFolder::of(&self.own)
+    }
+
     /// Returns the possible former folders of this library, if it has folders and no history. These are libraries
     /// known to the home that have skills with the same names and whose folders no longer contain skills.
     ///
@@ -303,4 +332,23 @@ fn make_room(target: &Path, to: &Path, source: &Dir) -> Result<(), RelocateError
 
 fn is_empty(dir: &Dir, name: &str) -> bool {
     dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_follow_a_moved_project() {
+        let moved = MovedFolder(vec![
+            without_common_end(Path::new("/b/q/.agents/skills"), Path::new("/c/r/.agents/skills")),
+            without_common_end(Path::new("/a/p/.agents/skills"), Path::new("/c/r/.agents/skills")),
+        ]);
+        for path in ["/a/p/.claude/skills/x", "/b/q/.claude/skills/x", "/c/r/.claude/skills/x"] {
+            assert_eq!(moved.present(Path::new(path)), Path::new("/c/r/.claude/skills/x"));
+        }
+        assert_eq!(moved.present(Path::new("/home/.claude/skills/x")), Path::new("/home/.claude/skills/x"));
+        let alone = MovedFolder(vec![without_common_end(Path::new("/a/one"), Path::new("/a/two"))]);
+        assert_eq!(alone.present(Path::new("/a/.claude/x")), Path::new("/a/.claude/x"), "only the library was moved");
+    }
 }
