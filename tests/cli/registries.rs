@@ -69,6 +69,9 @@ fn reverted_registry_needs_acceptance() {
     sandbox.done(&["info", "acme/beta", "--registry", &place]);
     let newest = git(&sandbox, &["--git-dir", &place, "rev-parse", "refs/heads/main"]);
     git(&sandbox, &["--git-dir", &place, "update-ref", "refs/heads/main", "refs/heads/main~1"]);
+    // Completion asks the registry too, and accepts nothing.
+    let complete = ["completions", "--accept-rewrite", "--registry", &place, "--", "update", "acme/beta", "--from", ""];
+    sandbox.run(&complete).exits(0);
     for command in [&["info", "acme/beta"][..], &["search", "does"], &["install", "acme/beta"]] {
         let error =
             sandbox.ask(&[command, &["--registry", &place]].concat()).refused_with_hint(8, "registry_went_back");

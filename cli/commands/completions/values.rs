@@ -101,7 +101,7 @@ fn is_plain(value: &str) -> bool {
     value.len() <= VALUE_BYTES && value.starts_with(char::is_alphanumeric) && value.chars().all(is_part)
 }
 
-/// Opens the workspace that the options on the line select.
+/// Opens the workspace that the options on the line select. Completion only reads, so it accepts no rewritten history.
 fn context(global: &Global, line: &CommandLine) -> Option<Context> {
     let given = |id: &str| line.options.iter().rev().find(|(known, _)| known == id).map(|(_, value)| value);
     if let Some(directory) = given("directory") {
@@ -112,6 +112,7 @@ fn context(global: &Global, line: &CommandLine) -> Option<Context> {
         project: given("project").is_some(),
         global: given("global").is_some(),
         quiet: true,
+        accept_rewrite: false,
         ..global.clone()
     };
     Context::new(&global).ok()

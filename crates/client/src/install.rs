@@ -1,7 +1,7 @@
 //! [`Installer`]: installs skills from specs, or from the lock file, into a library and agents' folders.
 //!
 //! Every skill is first fetched, verified, validated and cleared ([`source`], [`plan`]). All skills that pass are
-//! committed to the library in one commit. The commit also updates links, copies and the lock file ([`place`]).
+//! committed to the library in one commit. The commit also updates links, copies and the lock file ([`linking`]).
 
 mod accepting;
 mod candidate;

@@ -39,15 +39,14 @@
 //!
 //! 1. [`Spec`] parses `owner/name@range`, a folder, a `.skill` file, its URL, a git URL or a browser's link
 //!    (`spec/address.rs`). A link's branch and path are separated by the references of the repository
-//!    (`git_source.rs`). Without a spec, the orders are the entries of the lock file. `requires::choose` resolves
-//!    requirements with pubgrub.
+//!    (`git_source.rs`). Without a spec, the orders are the entries of the lock file.
 //! 2. `install/prefetch.rs` prefetches what several skills need from the network, in parallel. A failed fetch is reported
-//!    when its skill is planned.
+//!    when its skill is planned. `requires::choose` resolves requirements with pubgrub.
 //! 3. `source::fetch` chooses the release and verifies it: `Index::bundle` checks size and hash of the archive,
 //!    unpacking is bounded, and `check_digest` compares the files with the entry. A git source is fetched bare by the
 //!    `git` program, with fixed arguments and limits (`git.rs`), and its trees are read without a checkout.
 //!    `discovery.rs` finds its skills, with what a manifest lists (`plugin_manifest.rs`), and selects some of them.
-//!    `check_lock` compares everything with the lock file.
+//!    `check_lock` compares everything with the lock file, and `signer::check_signer` the key of a signed release.
 //! 4. `plan::plan` checks that agents can load the skill, compares it with the library, records a hand edit and clears
 //!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
 //!    touched. With `--as`, `Candidate::choose_name` writes the other name into the files first; the release itself is

@@ -34,8 +34,8 @@
 //! holds the lock", and must not call one that takes it.
 //!
 //! - **Takers.** The usual one is `commit_skills` (`library/commit.rs`), and `commit_proposals` for a commit without
-//!   revisions. Others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`],
-//!   [`Library::link_all`], recovery, [`Library::collect_garbage`], every repair below `library/upkeep`, and
+//!   revisions. Others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`], the functions
+//!   that place or point links, recovery, [`Library::collect_garbage`], every repair below `library/upkeep`, and
 //!   [`relocate`]. Opening a library tries once and does not wait: who holds the lock recovers first.
 //! - **Other crates** take it with [`Library::lock`] for files that this crate does not write: `client` for
 //!   `skillhub.lock`, `compose` for the composed tools.
@@ -44,7 +44,7 @@
 //!   that nobody starves. It protects no file, and a writer that does not get it commits without it.
 //! - **Without the lock**: the event log, the usage log and the outcomes are appended to under a lock of their own,
 //!   since a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the
-//!   files of a trial (which count once the state names them) need none, and `lock-lines.json` is deleted without it.
+//!   files of a trial (which count once the state names them) need none.
 //! - Readers take no lock. [`Reviewers`] and a server's data folder use the same type on the file `lock` of their own
 //!   folder.
 //!

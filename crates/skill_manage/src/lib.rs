@@ -23,7 +23,8 @@
 //!
 //! `skillhub manage patch release-notes --find A --replace B`
 //!
-//! 1. The host parses the request. `ChangeRequest::from_json` refuses unknown fields; names and paths become `SkillName` and
+//! 1. The host parses the request: `ChangeRequest::of_edit` takes the flags of the command line, and
+//!    `ChangeRequest::from_json` a document, in which it refuses unknown fields. Names and paths become `SkillName` and
 //!    `SkillPath` here.
 //! 2. [`manage`] runs an attempt. If the head moved meanwhile, it runs again, unless the caller named the revision that
 //!    it saw.
@@ -36,8 +37,9 @@
 //! 5. `conclude` (`conclude.rs`) judges the candidate. `check_standard` refuses new errors. `clear` scans the whole
 //!    bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.
 //! 6. `check_policy` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer
-//!    over parts, edits and files counts. A change that is held becomes a proposal ([`review`]).
-//! 7. `Library::commit` makes it durable, as the documentation of `library` describes.
+//!    over parts, edits and files counts.
+//! 7. `commit_or_hold` ([`review`]) makes a proposal of a change that is held, and passes any other one to
+//!    `Library::commit_with`, which makes it durable, as the documentation of `library` describes.
 //! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
 //!
 //! A refusal at any step becomes an event (`note_refusal`). Nothing else changes, but the revision that step 3 recorded
