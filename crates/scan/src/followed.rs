@@ -171,7 +171,8 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
 const STEERED: &str = "every later session of the agent follows what this skill wrote there";
 
 /// Advice for code of a cloned repository.
-const PINNED: &str = "add `git checkout` with a full commit hash after the clone, or ship the code in the skill";
+const PINNED: &str =
+    "name a full commit hash (`git checkout HASH` after a clone, `@HASH` in an address), or ship the code in the skill";
 
 /// Calls whose first argument is an address.
 const ADDRESSED: &[&str] = &["fetch", "get", "patch", "post", "put", "urlopen"];

@@ -103,7 +103,11 @@ const UNRUN: [(&str, &str, &str); 14] = [
         "the sources wait for a person's word, which the test looks at",
     ),
     ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
-    ("cli::secrets::several_registries_get_their_own_tokens", "skillhub login", "the server of the test knows no token"),
+    (
+        "cli::secrets::several_registries_get_their_own_tokens",
+        "skillhub login",
+        "the server of the test knows no token",
+    ),
     (
         "cli::registry_routes::foreign_lock_host_is_never_contacted",
         "skillhub",
