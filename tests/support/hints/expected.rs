@@ -55,7 +55,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and the reason.
-const UNRUN: [(&str, &str, &str); 14] = [
+const UNRUN: [(&str, &str, &str); 15] = [
     ("cli::setting_up::lines_of_setup_and_adopt_fit", "skillhub adopt ", "another skill beside it is invalid"),
     (
         "cli::doctor::outdated_lock_file_is_updated",
