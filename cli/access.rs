@@ -12,7 +12,7 @@ use compose::suggestions::near;
 use library::{Event, EventStatus, Library, LibraryError, random_process_id};
 use ops::qualified;
 use skill::{QualifiedName, SkillName};
-use skill_manage::{ManageError, review};
+use skill_manage::{ManageError, NOTED_CHARS, review};
 
 use crate::{
     args::Global,
@@ -22,9 +22,6 @@ use crate::{
 
 /// Number of events at the end of the log that are searched for this command's own.
 const LAST: usize = 64;
-
-/// Maximum length, in characters, of a logged message, which may quote the request.
-const NOTED_CHARS: usize = 500;
 
 /// Name of the command whose requests name skills on standard input as well.
 pub const RECORD: &str = "record";

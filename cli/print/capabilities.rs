@@ -127,9 +127,5 @@ fn some_of(names: &[String]) -> Option<String> {
 
 /// Shortens a name to the maximum length.
 fn cut(text: &str) -> String {
-    let text = visible(text);
-    match text.char_indices().nth(NAME) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    skill::shortened(&visible(text), NAME)
 }

@@ -272,12 +272,7 @@ fn with(mut document: Value, more: &Value) -> Value {
 
 /// Returns the beginning of a query.
 fn shown(query: &str) -> String {
-    let line = query.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < line.len() {
-        shown.push('…');
-    }
-    shown
+    skill::shortened(&query.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN_CHARS)
 }
 
 fn rate(share: Share) -> String {

@@ -143,11 +143,7 @@ fn code(text: &str) -> String {
 
 /// Escapes hidden characters, and shortens the line to the maximum length.
 fn cut(line: &str) -> String {
-    let line = visible(line);
-    match line.char_indices().nth(LINE_CHARS) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    skill::shortened(&visible(line), LINE_CHARS)
 }
 
 /// Returns the length of the longest run of backticks.

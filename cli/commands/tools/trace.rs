@@ -117,12 +117,7 @@ fn write_call(out: &mut dyn std::io::Write, call: &CallTrace, depth: usize) -> s
 }
 
 fn short(value: &Value) -> String {
-    let text = value.to_string();
-    let mut short: String = text.chars().take(100).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
+    skill::shortened(&value.to_string(), 100)
 }
 
 fn took(micros: u64) -> String {

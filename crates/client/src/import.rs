@@ -280,26 +280,8 @@ impl Installer<'_> {
             ForeignSource::Git(git) => (git.to_string(), git.transport() == "file"),
             _ => (origin.location().to_owned(), matches!(origin, Origin::Folder { .. })),
         };
-        let candidate = Candidate {
-            name: name.clone(),
-            bundle: files.clone(),
-            origin,
-            archive,
-            requested: theirs.map_or(asked, |theirs| theirs.requested),
-            local,
-            signer: None,
-            vouchers: Vec::new(),
-            unknown_key: Vec::new(),
-            is_dependency: false,
-            warnings: Vec::new(),
-            locked: None,
-            base: None,
-            notes: Vec::new(),
-            follows: None,
-            taken: None,
-            release: None,
-        };
-        Ok((candidate, is_known))
+        let requested = theirs.map_or(asked, |theirs| theirs.requested);
+        Ok((Candidate::new(name.clone(), files.clone(), origin, archive, requested, local), is_known))
     }
 }
 

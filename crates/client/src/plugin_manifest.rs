@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use skill::SkillPath;
+use skill::{Limits, SkillPath};
 
 use crate::spec::GitSpec;
 
@@ -20,9 +20,6 @@ pub(crate) const MOST_PLUGINS: usize = 2000;
 
 /// Maximum number of skills that are read from one plugin.
 const MOST_SKILLS: usize = 2000;
-
-/// Maximum length of a description in characters.
-const LONGEST_DESCRIPTION: usize = 1024;
 
 /// The plugins of a manifest that could be read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,7 +116,8 @@ impl Plugin {
     fn read(plugin: Value, root: &str) -> Result<Self, String> {
         let PluginDocument { name, description, source, skills } =
             serde_json::from_value(plugin).map_err(|error| error.to_string())?;
-        let description = description.as_str().unwrap_or_default().chars().take(LONGEST_DESCRIPTION).collect();
+        let description = description.as_str().unwrap_or_default();
+        let description = description.chars().take(Limits::default().description_chars).collect();
         let source = match source {
             Value::Null => here(root, "", &skills)?,
             Value::String(folder) => here(root, &folder, &skills)?,

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Digest, uri};
+use skill::{Digest, Limits, uri};
 use thiserror::Error;
 
 use crate::http::joined;
@@ -15,9 +15,6 @@ pub(crate) const MOST_BYTES: u64 = 8 << 20;
 
 /// Maximum number of skills that are read from an answer.
 const MOST_SKILLS: usize = 10_000;
-
-/// Maximum length of a description in characters.
-const LONGEST_DESCRIPTION: usize = 1024;
 
 /// Paths of the two forms of a well-known index below the base of a site, the newer form first.
 pub(crate) const INDEXES: [&str; 2] = ["/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"];
@@ -166,7 +163,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().take(LONGEST_DESCRIPTION).collect()
+    text.chars().take(Limits::default().description_chars).collect()
 }
 
 #[derive(Deserialize)]

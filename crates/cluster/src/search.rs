@@ -2,9 +2,9 @@
 
 mod words;
 
-use std::{collections::HashMap, sync::Arc, time::SystemTime};
+use std::{sync::Arc, time::SystemTime};
 
-use client::search::{Term, rank, terms};
+use client::search::{Term, terms};
 use deadpool_postgres::{Client, GenericClient};
 use registry_index::Entry;
 use server::store::{
@@ -50,10 +50,8 @@ impl Found {
         Ok(Self { line: row.try_get(0)?, downloads: count(1)?, stars: count(2)? })
     }
 
-    /// Returns the hit; `None` if its line cannot be read.
-    fn hit(&self, score: u32) -> Option<SearchHit> {
-        let entry = Entry::parse(&self.line).ok()?;
-        Some(SearchHit { entry, score, downloads: self.downloads, stars: self.stars })
+    fn hit(&self, entry: Entry, score: u32) -> SearchHit {
+        SearchHit { entry, score, downloads: self.downloads, stars: self.stars }
     }
 }
 
@@ -86,7 +84,8 @@ impl PgCatalogue {
             };
             format!("select {HIT} from ({} union {}) popular", popular("words"), popular("name_words"))
         };
-        Ok(ranked(query, &self.found(&sql, query, Some(&words))?, matches))
+        let found = self.found(&sql, query, Some(&words))?;
+        query.ranked(&found, matches, |found| found.line.as_str(), |found, entry, score| Ok(found.hit(entry, score)))
     }
 
     fn list(&self, query: &Query) -> Result<Page, DatabaseError> {
@@ -114,24 +113,9 @@ impl PgCatalogue {
 
 /// Returns the page of a query whose skills are in order, with one more if another page follows.
 fn listed(query: &Query, found: &[Found], matches: usize) -> Page {
-    let skills = found.iter().take(query.limit).filter_map(|found| found.hit(0)).collect();
+    let hit = |found: &Found| Some(found.hit(Entry::parse(&found.line).ok()?, 0));
+    let skills = found.iter().take(query.limit).filter_map(hit).collect();
     Page { skills, has_more: found.len() > query.limit, total: total(matches) }
-}
-
-/// Returns the page of a query among the candidates for the best matches.
-fn ranked(query: &Query, found: &[Found], matches: usize) -> Page {
-    let (mut by_name, mut entries) = (HashMap::new(), Vec::with_capacity(found.len()));
-    for found in found {
-        let Ok(entry) = Entry::parse(&found.line) else { continue };
-        by_name.insert(entry.name.to_string(), found);
-        entries.push((String::new(), entry));
-    }
-    let ranked = rank(entries, &query.words, CANDIDATES);
-    let page = ranked.iter().skip(query.offset).take(query.limit);
-    // Parsing the few results again is cheaper than copying all that were ranked.
-    let skills = page.filter_map(|result| by_name.get(&result.name)?.hit(result.score)).collect();
-    let total = total(if matches <= CANDIDATES { ranked.len() } else { matches });
-    Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit), total }
 }
 
 impl Catalogue for PgCatalogue {

@@ -234,11 +234,7 @@ pub fn sanitise(text: &str, chars: usize) -> String {
         .filter(|c| !is_unseen(*c))
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let joined = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", joined.get(..end).unwrap_or_default()),
-        None => joined,
-    }
+    skill::shortened(&spaced.split_whitespace().collect::<Vec<_>>().join(" "), chars)
 }
 
 #[cfg(test)]

@@ -230,6 +230,14 @@ fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, option
     }
 }
 
+/// Removes a file. A missing one is no error.
+pub(crate) fn remove_if_present(dir: &Dir, name: &str) -> io::Result<()> {
+    match dir.remove_file(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Overwrites a small file in place, without a sync and without truncating it first: file systems flush a truncated
 /// file when it is closed. A concurrent reader may see a mixture of old and new bytes.
 pub(crate) fn overwrite(file: &mut std::fs::File, bytes: &[u8]) -> io::Result<()> {

@@ -293,7 +293,7 @@ impl Revision {
 }
 
 /// Content of a new revision.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Content {
     /// Files that passed the scanner.
     Cleared(Cleared),
@@ -346,7 +346,7 @@ impl Content {
 }
 
 /// A revision to be committed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NewRevision {
     /// Files, or a tombstone.
     pub content: Content,

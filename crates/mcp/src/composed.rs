@@ -201,12 +201,7 @@ const SHOWN: usize = 300;
 
 /// Returns the beginning of an input, escaped and truncated for display to a person.
 pub(crate) fn shown(input: &Value) -> String {
-    let input = input.to_string();
-    let mut shown: String = input.chars().take(SHOWN).collect();
-    if shown.len() < input.len() {
-        shown.push('…');
-    }
-    agent::single_line(&shown)
+    agent::single_line(&skill::shortened(&input.to_string(), SHOWN))
 }
 
 /// Builds the confirmation question: each planned call with its input, and every tool that the plan reaches.

@@ -23,6 +23,7 @@ mod path;
 mod problem;
 mod rename;
 mod shell;
+mod shorten;
 pub mod template;
 pub mod uri;
 pub mod validate;
@@ -40,4 +41,5 @@ pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, 
 pub use path::{PathError, SkillPath, is_device_name};
 pub use problem::{Problem, Severity};
 pub use shell::shell_word;
+pub use shorten::shortened;
 pub use validate::{Strictness, validate};

@@ -298,15 +298,11 @@ fn commit(
 ) -> Result<Option<Committed>, ManageError> {
     let content = cleared.map_or(Content::Tombstone, Content::Cleared);
     let revision = NewRevision {
-        content,
-        action: change.action,
-        stamp: stamp.clone(),
         origin: change.origin,
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
         upstream: change.upstream,
-        synced: None,
-        before: None,
+        ..NewRevision::new(content, change.action, stamp.clone())
     };
     let accepted = change.accepted.map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, stamp));
     let commit = Commit {

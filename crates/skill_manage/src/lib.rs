@@ -90,7 +90,7 @@ mod waive;
 pub use commit::{CommitEdit, commit};
 pub use context::{Context, FindElsewhere, ShadowedSkill};
 pub use error::ManageError;
-pub use manage::{manage, note_unreadable};
+pub use manage::{NOTED_CHARS, manage, note_unreadable};
 pub use pin::{pin, unpin};
 pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};

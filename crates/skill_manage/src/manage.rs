@@ -13,8 +13,8 @@ use crate::{
     skill_history::SkillHistory,
 };
 
-/// Number of characters recorded from the parse error of a request, since it may quote the request.
-const NOTED_CHARS: usize = 500;
+/// Maximum length, in characters, of a logged message that may quote the request.
+pub const NOTED_CHARS: usize = 500;
 
 /// Largest number of replacements by all patches of a request, equal to the size of the largest text in bytes.
 const PLACES: usize = 1 << 20;

@@ -46,6 +46,36 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// Creates a candidate that nothing else is known about: unsigned, no dependency, and not fetched for an update.
+    pub fn new(
+        name: SkillName,
+        bundle: Bundle,
+        origin: Origin,
+        archive: Digest,
+        requested: String,
+        local: bool,
+    ) -> Self {
+        Self {
+            name,
+            bundle,
+            release: None,
+            origin,
+            follows: None,
+            archive,
+            requested,
+            local,
+            signer: None,
+            vouchers: Vec::new(),
+            unknown_key: Vec::new(),
+            is_dependency: false,
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            locked: None,
+            base: None,
+            taken: None,
+        }
+    }
+
     /// Returns `owner/name`, or the name of the folder for a skill from another source.
     pub fn full_name(&self) -> String {
         self.followed().name_in(&self.name)

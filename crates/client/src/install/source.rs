@@ -308,24 +308,12 @@ impl<'a> Source<'a> {
         let deprecated =
             entry.deprecated().map(|advice| format!("{release} is {advice}{}", install_instead(registry, &advice)));
         let vouchers = signer::vouchers(registry, entry, signer.as_deref());
+        let (requested, local) = (request.as_str().to_owned(), registry.is_local());
         Ok(Candidate {
-            name: name.name.clone(),
-            bundle,
-            origin,
-            archive: entry.archive,
-            requested: request.as_str().to_owned(),
-            local: registry.is_local(),
             signer,
             vouchers,
-            unknown_key: Vec::new(),
-            is_dependency: false,
             warnings: yanked.into_iter().chain(deprecated).collect(),
-            locked: None,
-            base: None,
-            notes: Vec::new(),
-            follows: None,
-            taken: None,
-            release: None,
+            ..Candidate::new(name.name.clone(), bundle, origin, entry.archive, requested, local)
         })
     }
 
@@ -354,24 +342,12 @@ impl<'a> Source<'a> {
     fn of_cache(&self, locked: &LockedSkill) -> Result<Option<Candidate>, InstallError> {
         let Some(archive) = locked.archive else { return Ok(None) };
         let Some(bytes) = self.cache.get(&archive)? else { return Ok(None) };
+        let bundle = unpack(&bytes, &locked.name())?;
+        let (name, origin) = (locked.origin.bare_name().clone(), locked.origin.clone());
         Ok(Some(Candidate {
-            name: locked.origin.bare_name().clone(),
-            bundle: unpack(&bytes, &locked.name())?,
-            origin: locked.origin.clone(),
-            archive,
-            requested: locked.requested.clone(),
-            local: locked.local,
             signer: locked.signer.clone(),
-            vouchers: Vec::new(),
-            unknown_key: Vec::new(),
             is_dependency: locked.dependency,
-            warnings: Vec::new(),
-            locked: None,
-            base: None,
-            notes: Vec::new(),
-            follows: None,
-            taken: None,
-            release: None,
+            ..Candidate::new(name, bundle, origin, archive, locked.requested.clone(), locked.local)
         }))
     }
 
@@ -428,25 +404,7 @@ impl<'a> Source<'a> {
         let archive = if self.request.dry_run { packed.hash() } else { self.cache.put(&packed)? };
         let digest = SourceDigest::Known(bundle.digest());
         let origin = of(SourceSkill { name: name.clone(), version: version_of(&bundle), digest });
-        Ok(Candidate {
-            name,
-            bundle,
-            origin,
-            archive,
-            requested,
-            local,
-            signer: None,
-            vouchers: Vec::new(),
-            unknown_key: Vec::new(),
-            is_dependency: false,
-            warnings,
-            locked: None,
-            base: None,
-            notes: Vec::new(),
-            follows: None,
-            taken: None,
-            release: None,
-        })
+        Ok(Candidate { warnings, ..Candidate::new(name, bundle, origin, archive, requested, local) })
     }
 }
 

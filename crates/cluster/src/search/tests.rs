@@ -1,5 +1,6 @@
 //! Tests of the search over PostgreSQL.
 
+use client::search::rank;
 use server::store::catalogue::{Filter, PAGE};
 use testkit::Random;
 

@@ -4,7 +4,7 @@ use json_schema::Schema;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skill::SkillPath;
+use skill::{SkillPath, shortened};
 
 use super::{Assertion, Case, Check, EvalLimits, Target, json_path};
 
@@ -99,7 +99,7 @@ pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &E
     };
     let graded = |assertion: &Assertion| {
         let Judgement { passed, evidence } = decide(assertion);
-        Graded { text: assertion.text.clone(), passed, evidence: cut(&evidence, limits.evidence_chars) }
+        Graded { text: assertion.text.clone(), passed, evidence: shortened(&evidence, limits.evidence_chars) }
     };
     case.assertions.iter().map(graded).collect()
 }
@@ -188,7 +188,7 @@ fn match_pattern(pattern: &str, bytes: &[u8], wanted: bool, limits: &EvalLimits)
     match regex.find(bytes) {
         Some(found) => {
             let seen = String::from_utf8_lossy(bytes.get(found.range()).unwrap_or_default()).into_owned();
-            decided(wanted, format!("it matches: {}", cut(&seen, limits.evidence_chars / 2)))
+            decided(wanted, format!("it matches: {}", shortened(&seen, limits.evidence_chars / 2)))
         }
         None => decided(!wanted, "no match was found"),
     }
@@ -200,14 +200,7 @@ pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
         .size_limit(PATTERN_MEMORY_BYTES)
         .dfa_size_limit(PATTERN_MEMORY_BYTES)
         .build()
-        .map_err(|error| format!("{:?} is not a valid regular expression: {error}", cut(pattern, 60)))
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+        .map_err(|error| format!("{:?} is not a valid regular expression: {error}", shortened(pattern, 60)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use cap_std::fs::Dir;
 
 use super::{APPLIED, FILE};
-use crate::boot::boot_id;
+use crate::{boot::boot_id, disk::remove_if_present};
 
 /// Upper bound of the size of `journal.applied`, in bytes.
 const NOTE_BYTES: usize = 128;
@@ -70,8 +70,5 @@ pub(super) fn note(dir: &Dir) -> io::Result<Option<(String, u64)>> {
 }
 
 pub(super) fn forget_applied(dir: &Dir) -> io::Result<()> {
-    match dir.remove_file(APPLIED) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_present(dir, APPLIED)
 }

@@ -463,20 +463,5 @@ fn refuse_repeated(commits: &[Commit]) -> Result<(), CommitError> {
 
 /// Copies a revision, to be committed again on top of a hand edit.
 pub(super) fn again(last: &NewRevision) -> NewRevision {
-    let content = match &last.content {
-        Content::Cleared(cleared) => Content::Cleared(cleared.clone()),
-        Content::Captured(captured) => Content::Captured(captured.clone()),
-        Content::Tombstone => Content::Tombstone,
-    };
-    NewRevision {
-        content,
-        action: last.action,
-        stamp: last.stamp.clone(),
-        origin: last.origin.clone(),
-        absorbed_into: last.absorbed_into.clone(),
-        acceptance: last.acceptance.clone(),
-        upstream: last.upstream.clone(),
-        synced: None,
-        before: None,
-    }
+    NewRevision { synced: None, before: None, ..last.clone() }
 }

@@ -160,15 +160,10 @@ impl Library {
             Err(_) => return Ok(None),
         };
         let last = NewRevision {
-            content,
-            action: head.action,
-            stamp: head.stamp.clone(),
             origin: head.origin.clone(),
             absorbed_into: head.absorbed_into.clone(),
             acceptance: head.acceptance.clone(),
-            upstream: None,
-            synced: None,
-            before: None,
+            ..NewRevision::new(content, head.action, head.stamp.clone())
         };
         Ok(Some(Part {
             skill: skill.clone(),

@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 
 use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
-    disk::{Durability, open_dir, read_bounded, write_atomically},
+    disk::{Durability, open_dir, read_bounded, remove_if_present, write_atomically},
     links::LockLines,
     lock::LibraryLock,
 };
@@ -47,10 +47,8 @@ impl Library {
     /// # Errors
     /// The file with the pending lines cannot be removed.
     pub fn lock_lines_written(&self) -> Result<(), LibraryError> {
-        match open_dir(&self.own)?.map(|own| own.remove_file(FILE)) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(self.own_io()(error)),
-            _ => Ok(()),
-        }
+        let Some(own) = open_dir(&self.own)? else { return Ok(()) };
+        remove_if_present(&own, FILE).map_err(self.own_io())
     }
 }
 
@@ -70,10 +68,7 @@ pub(super) fn keep(own: &Dir, lines: &LockLines, limit: u64) -> io::Result<()> {
     }
     let text = serde_json::to_vec(&all)?;
     if text.len() as u64 > limit {
-        return match own.remove_file(FILE) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
+        return remove_if_present(own, FILE);
     }
     write_atomically(own, FILE, &text, Durability::Unsynced)
 }

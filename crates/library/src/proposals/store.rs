@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use skill::Limits;
 
 use super::{ProposalEntry, ProposalId, document};
-use crate::disk::{read_bounded, sync_folder};
+use crate::disk::{read_bounded, remove_if_present, sync_folder};
 
 const OPEN: &str = "proposals";
 const DECIDED: &str = "proposals/decided";
@@ -79,10 +79,7 @@ fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
 }
 
 fn remove_open(own: &Dir, name: &str) -> io::Result<()> {
-    match own.open_dir(OPEN)?.remove_file(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    remove_if_present(&own.open_dir(OPEN)?, name)
 }
 
 /// Returns whether the folder of decided proposals has a file with a decision. Such a file takes precedence over an

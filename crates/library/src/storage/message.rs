@@ -141,11 +141,7 @@ fn trailer(line: &str) -> Option<(&str, &str)> {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(SUBJECT_CHARS) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    skill::shortened(&words.join(" "), SUBJECT_CHARS)
 }
 
 /// Escapes backslashes, line ends and other control characters, so that a value fits on one line.

@@ -1,6 +1,8 @@
 //! [`Catalogue`]: search for skills, with its queries and results.
 
-use client::search::Term;
+use std::collections::HashMap;
+
+use client::search::{Term, rank};
 use registry_index::Entry;
 use serde::{Deserialize, Serialize};
 use skill::{Owner, QualifiedName};
@@ -99,6 +101,35 @@ impl Query {
     pub fn bounded(&self) -> Self {
         let (limit, offset) = (self.limit.clamp(1, PAGE), self.offset.min(DEEPEST));
         Self { limit, offset, filter: self.filter.clone().folded(), ..self.clone() }
+    }
+
+    /// Returns the page among the candidates for the best matches. `line` returns the index line of a candidate, and
+    /// `hit` adds its counts. Candidates whose line cannot be read are left out.
+    ///
+    /// # Errors
+    /// The error of `hit`.
+    pub fn ranked<T, E>(
+        &self,
+        found: &[T],
+        matches: usize,
+        line: impl Fn(&T) -> &str,
+        hit: impl Fn(&T, Entry, u32) -> Result<SearchHit, E>,
+    ) -> Result<Page, E> {
+        let (mut by_name, mut entries) = (HashMap::new(), Vec::with_capacity(found.len()));
+        for found in found {
+            let Ok(entry) = Entry::parse(line(found)) else { continue };
+            by_name.insert(entry.name.to_string(), found);
+            entries.push((String::new(), entry));
+        }
+        let ranked = rank(entries, &self.words, CANDIDATES);
+        // Parsing the few results again is cheaper than copying all that were ranked.
+        let hits = ranked.iter().skip(self.offset).take(self.limit).filter_map(|result| {
+            let found: &T = by_name.get(&result.name)?;
+            Some(hit(found, Entry::parse(line(found)).ok()?, result.score))
+        });
+        let skills = hits.collect::<Result<Vec<_>, E>>()?;
+        let total = total(if matches <= CANDIDATES { ranked.len() } else { matches });
+        Ok(Page { skills, has_more: ranked.len() > self.offset.saturating_add(self.limit), total })
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     checkout::temporary_name,
-    disk::sync_file,
+    disk::{remove_if_present, sync_file},
     storage::{Object, StorageError},
 };
 
@@ -244,10 +244,7 @@ impl GitStorage {
             let _absent = folder.remove_file("multi-pack-index");
         }
         for file in files {
-            match folder.remove_file(file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
+            remove_if_present(&folder, &file)?;
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 mod queries;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use client::search::{Term, indexed, rank, terms};
+use client::search::{Term, indexed, terms};
 use jiff::Timestamp;
 use registry_index::{Entry, newest};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -14,7 +14,7 @@ use skill::{Digest, Owner, QualifiedName};
 use super::database::Database;
 use crate::store::{
     StoreError,
-    catalogue::{CANDIDATES, COUNTED, Catalogue, Matching, Page, Query, SearchHit, total},
+    catalogue::{COUNTED, Catalogue, Matching, Page, Query, SearchHit, total},
 };
 
 /// SQLite's page cache while the catalogue is rebuilt, in KiB, and at other times.
@@ -143,7 +143,7 @@ impl SqliteCatalogue {
             lines.dedup();
             lines
         };
-        ranked(&reader, query, &lines, matches)
+        query.ranked(&lines, matches, String::as_str, |_, entry, score| counted(&reader, entry, score))
     }
 
     fn list(&self, query: &Query) -> Result<Page, StoreError> {
@@ -158,26 +158,6 @@ fn listed(reader: &Connection, query: &Query, lines: &[String], matches: usize) 
     let entries = lines.iter().take(query.limit).filter_map(|line| Entry::parse(line).ok());
     let skills = entries.map(|entry| counted(reader, entry, 0)).collect::<Result<_, _>>()?;
     Ok(Page { skills, has_more: lines.len() > query.limit, total: total(matches) })
-}
-
-/// Returns the page of a query among the candidates for the best matches.
-fn ranked(reader: &Connection, query: &Query, lines: &[String], matches: usize) -> Result<Page, StoreError> {
-    let mut lines_by_name = HashMap::new();
-    let mut entries = Vec::with_capacity(lines.len());
-    for line in lines {
-        let Ok(entry) = Entry::parse(line) else { continue };
-        lines_by_name.insert(entry.name.to_string(), line);
-        entries.push((String::new(), entry));
-    }
-    let ranked = rank(entries, &query.words, CANDIDATES);
-    let mut skills = Vec::new();
-    for result in ranked.iter().skip(query.offset).take(query.limit) {
-        // Parsing the few results again is cheaper than copying all that were ranked.
-        let Some(entry) = lines_by_name.get(&result.name).and_then(|line| Entry::parse(line).ok()) else { continue };
-        skills.push(counted(reader, entry, result.score)?);
-    }
-    let total = total(if matches <= CANDIDATES { ranked.len() } else { matches });
-    Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit), total })
 }
 
 fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<SearchHit, StoreError> {

@@ -1,0 +1,21 @@
+//! [`shortened`]: the beginning of a text, marked where it is cut.
+
+/// Returns at most `chars` characters of a text. A text that is cut ends with a further character, `…`.
+#[must_use]
+pub fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_longer_texts_are_cut_and_marked() {
+        assert_eq!([shortened("", 0), shortened("äbc", 3), shortened("äbc", 4)], ["", "äbc", "äbc"]);
+        assert_eq!([shortened("äbc", 0), shortened("äbc", 1), shortened("äbc", 2)], ["…", "ä…", "äb…"]);
+    }
+}
