@@ -25,6 +25,11 @@ fn team_publishes_and_installs_through_server() {
     assert_eq!(installed["skills"][0]["status"], "installed");
     let place = sandbox.cwd().join(".agents/skills/notes/scripts/count.py");
     assert_eq!(std::fs::read_to_string(place).unwrap(), "print(1)\n");
+    let library = sandbox.path("library").display().to_string();
+    let bare = ["install", "notes", "--library", &library, at[0], at[1], "--json"];
+    let mut first_use = sandbox.command(&bare);
+    first_use.env("SKILLHUB_HOME", sandbox.path("first-use"));
+    assert_eq!(sandbox.finish(first_use, &bare).done()["skills"][0]["name"], "notes");
 
     sandbox.skill("notes", "Takes better notes. Use in tests.", &[]);
     sandbox.done(&[&["publish", "notes", "--changelog", "- better & shorter"], &at[..]].concat());

@@ -3,7 +3,10 @@
 //! Fetched files are cached in a local index below the home, so that all other code reads it like any other index. The
 //! ETag of a file is its git blob id, which is known for cached files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
@@ -167,8 +170,9 @@ impl Web {
             .iter()
             .filter_map(|owner| Some(QualifiedName { owner: Owner::parse(owner).ok()?, name: name.clone() }));
         let near = similar.iter().filter_map(|other| other.parse::<QualifiedName>().ok());
-        let paths: Vec<String> = owned.chain(near).filter_map(|name| shard::skill_file(&name)).collect();
-        self.fetch_missing(index, &paths)
+        // A skill of this name is among the similar ones too.
+        let paths: BTreeSet<String> = owned.chain(near).filter_map(|name| shard::skill_file(&name)).collect();
+        self.fetch_missing(index, &Vec::from_iter(paths))
     }
 
     /// Searches for skills on the server.
