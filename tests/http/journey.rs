@@ -29,7 +29,7 @@ fn team_publishes_and_installs_through_server() {
     let bare = ["install", "notes", "--library", &library, at[0], at[1], "--json"];
     let mut first_use = sandbox.command(&bare);
     first_use.env("SKILLHUB_HOME", sandbox.path("first-use"));
-    assert_eq!(sandbox.finish(first_use, &bare).done()["skills"][0]["name"], "notes");
+    assert_eq!(sandbox.finish(first_use, &bare).done()["skills"][0]["status"], "installed");
 
     sandbox.skill("notes", "Takes better notes. Use in tests.", &[]);
     sandbox.done(&[&["publish", "notes", "--changelog", "- better & shorter"], &at[..]].concat());
