@@ -61,6 +61,30 @@ fn team_publishes_and_installs_through_server() {
     assert_eq!(sandbox.finish(with_variable, &["publish"]).done()["status"], "published");
 }
 
+#[test]
+fn concurrent_releases_get_the_next_free_versions() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let ann = server.token("ann", "publish");
+    let folders = ["one", "two", "three", "four"].map(|folder| {
+        let made = sandbox.skill("notes", &format!("Writes notes {folder}. Use in tests."), &[]);
+        std::fs::create_dir(sandbox.cwd().join(folder)).unwrap();
+        std::fs::rename(made, sandbox.cwd().join(folder).join("notes")).unwrap();
+        format!("{folder}/notes")
+    });
+    std::thread::scope(|scope| {
+        for folder in &folders {
+            let args = ["publish", folder, "--owner", "ann", "--registry", &server.url, "--json"];
+            let mut command = sandbox.command(&args);
+            command.env("SKILLHUB_TOKEN", &ann);
+            let sandbox = &sandbox;
+            scope.spawn(move || assert_eq!(sandbox.finish(command, &args).done()["status"], "published"));
+        }
+    });
+    let info = sandbox.done(&["info", "ann/notes", "--registry", &server.url]);
+    assert_eq!(info["releases"].as_array().unwrap().len(), 4, "{info:#}");
+}
+
 /// The file is readable by its user only.
 #[test]
 fn only_valid_login_is_stored() {

@@ -178,7 +178,6 @@ impl<'a> Draft<'a> {
                 Err(PublishError::VersionExists { .. }) => {}
                 done => return done,
             }
-            self.entries = registry.with_skill(&self.name)?.releases(&self.name)?;
         }
         self.append_as(self.next_version(), registry, changelog, now)
     }
@@ -204,7 +203,7 @@ impl<'a> Draft<'a> {
             }
             Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),
             Err(PublishError::Append(AppendError::VersionExists { version, .. })) => {
-                self.entries = registry.index().releases(&self.name)?;
+                self.entries = registry.with_skill(&self.name)?.releases(&self.name)?;
                 Err(self.version_exists(&version, registry))
             }
             Err(error) => Err(error),
