@@ -48,6 +48,12 @@ fn refused_lookup_names_the_next_call() {
     agent.done("skill_manage", &json!({"action": "create", "name": "demo", "content": text}));
     let back = json!({"name": "demo", "revision": "9"});
     names(&mut agent, "skill_rollback", &back, "not_found", r#"skill_history {"name":"demo"}"#);
+    for (tool, arguments) in [
+        ("skill_rollback", json!({"name": "demo", "revision": "zz"})),
+        ("skill_diff", json!({"name": "demo", "from": "zz"})),
+    ] {
+        names(&mut agent, tool, &arguments, "invalid_request", r#"skill_history {"name":"demo"}"#);
+    }
     let proposal = json!({"id": "aaaaaa"});
     names(&mut agent, "skill_review_show", &proposal, "not_found", r#"skill_review_list {"all":true}"#);
     agent.done("disable_skill", &json!({"name": "demo"}));

@@ -1,7 +1,7 @@
 //! [`ChangeRequest`]: the parsed input of `skill_manage`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use library::{Action, Evidence, EvidenceError};
+use library::{Action, Evidence, EvidenceError, RevisionSpecError};
 use serde::Deserialize;
 use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas};
 use thiserror::Error;
@@ -68,6 +68,14 @@ pub enum RequestError {
         name: String,
         /// Rule that the name breaks.
         fault: NameError,
+    },
+    /// The text does not refer to a revision.
+    #[error("{error}")]
+    Revision {
+        /// Name of the skill.
+        skill: SkillName,
+        /// Error with the text as given by the caller.
+        error: RevisionSpecError,
     },
     /// A path is not valid inside a skill.
     #[error(transparent)]
