@@ -48,11 +48,25 @@ fn refused_lookup_names_the_next_call() {
     agent.done("skill_manage", &json!({"action": "create", "name": "demo", "content": text}));
     let back = json!({"name": "demo", "revision": "9"});
     names(&mut agent, "skill_rollback", &back, "not_found", r#"skill_history {"name":"demo"}"#);
+    for (tool, arguments) in [
+        ("skill_rollback", json!({"name": "demo", "revision": "zz"})),
+        ("skill_diff", json!({"name": "demo", "from": "zz"})),
+    ] {
+        names(&mut agent, tool, &arguments, "invalid_request", r#"skill_history {"name":"demo"}"#);
+    }
     let proposal = json!({"id": "aaaaaa"});
     names(&mut agent, "skill_review_show", &proposal, "not_found", r#"skill_review_list {"all":true}"#);
     agent.done("disable_skill", &json!({"name": "demo"}));
     names(&mut agent, "read_skill", &json!({"name": "demo"}), "policy_denied", r#"enable_skill {"name":"demo"}"#);
-    names(&mut agent, "skill_history", &json!({"name": "none"}), "not_found", "skill_status {}");
+    let search = r#"search_skills {"query":"WORDS"}"#;
+    for (tool, arguments) in [
+        ("skill_history", json!({"name": "none"})),
+        ("read_skill", json!({"name": "none"})),
+        ("skill_manage", json!({"action": "patch", "name": "none", "find": "a", "replace": "b"})),
+        ("record_outcome", json!({"name": "none", "event": "completed"})),
+    ] {
+        names(&mut agent, tool, &arguments, "not_found", search);
+    }
     agent.close();
 }
 
@@ -77,7 +91,8 @@ fn hints_name_only_listed_tools() {
                 ("skill_manage", &missing, format!(r#"{reader} {{"name":"demo"}}"#).as_str()),
                 ("skill_manage", &stale, "skillhub diff demo"),
                 ("skill_rollback", &json!({"name": "demo", "revision": "9"}), "skillhub history demo"),
-                ("skill_history", &json!({"name": "none"}), "skillhub list"),
+                ("skill_history", &json!({"name": "none"}), r#"search_skills {"query":"WORDS"}"#),
+                ("read_skill", &json!({"name": "none"}), r#"search_skills {"query":"WORDS"}"#),
                 ("skill_review_show", &json!({"id": "aaaaaa"}), "skillhub review list --all"),
                 ("skill_review_show", &json!({"id": "!"}), "skillhub review list"),
             ] {

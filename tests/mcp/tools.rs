@@ -192,6 +192,62 @@ fn errors_match_command_line() {
 }
 
 #[test]
+fn unknown_outcome_names_events_and_fields() {
+    let sandbox = Sandbox::new();
+    let mut agent = Connection::open(&sandbox, &[]);
+    agent.done("skill_manage", &create("demo"));
+    let error = agent.refused("record_outcome", &json!({"name": "demo", "event": "bogus"}));
+    let hint = error["hint"].as_str().unwrap();
+    assert_eq!(error["code"], "invalid_request", "{error:#}");
+    assert!(hint.contains("completed, failed") && hint.contains("`name`") && !hint.contains("skill\""), "{error:#}");
+    agent.close();
+}
+
+#[test]
+fn long_texts_of_callers_are_cut_in_errors() {
+    let sandbox = Sandbox::new();
+    let mut agent = Connection::open(&sandbox, &["--all-tools"]);
+    agent.done("skill_manage", &create("demo"));
+    let long = "x".repeat(100_000);
+    for (tool, arguments) in [
+        ("read_skill", json!({"name": long})),
+        ("skill_manage", json!({"action": "delete", "name": long})),
+        ("read_skill_file", json!({"name": "demo", "path": long})),
+        ("record_outcome", json!({"name": "demo", "event": long})),
+        ("skill_rollback", json!({"name": "demo", "revision": long})),
+    ] {
+        let error = agent.refused(tool, &arguments).to_string();
+        assert!(error.len() < 1_000, "{tool}: {} bytes", error.len());
+    }
+    for (method, params) in
+        [("tools/call", json!({"name": long})), ("resources/read", json!({"uri": long})), (long.as_str(), json!({}))]
+    {
+        let answer = agent.answer(method, &params).to_string();
+        assert!(answer.len() < 1_000, "{} bytes", answer.len());
+    }
+    agent.close();
+}
+
+#[test]
+fn malformed_parameters_are_named() {
+    let sandbox = Sandbox::new();
+    let mut agent = Connection::open(&sandbox, &[]);
+    for (method, params, told) in [
+        ("tools/call", json!({"arguments": {}}), "missing field `name`"),
+        ("tools/call", Value::Null, "missing field `name`"),
+        ("resources/read", json!({}), "missing field `uri`"),
+        ("prompts/get", json!({}), "missing field `name`"),
+        ("skills/get", json!({}), "missing field `uri`"),
+    ] {
+        let error = agent.answer(method, &params)["error"].clone();
+        assert_eq!(error["code"], -32602, "{method} {params}: {error:#}");
+        assert!(error["message"].as_str().unwrap().contains(told), "{method} {params}: {error:#}");
+    }
+    assert_eq!(agent.answer("tools/none", &json!({}))["error"]["code"], -32601);
+    agent.close();
+}
+
+#[test]
 fn no_tool_decides_held_change() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.skillhub_home()).unwrap();

@@ -10,6 +10,9 @@ use skill::{
 };
 use thiserror::Error;
 
+/// Number of characters of a requested path that messages repeat.
+const PATH_CHARS: usize = 80;
+
 /// Reason why an agent's request fails.
 #[derive(Debug, Error)]
 pub enum AgentError {
@@ -66,7 +69,7 @@ pub enum AgentError {
         fault: String,
     },
     /// The file does not exist in the skill.
-    #[error("{name} has no file {path:?}")]
+    #[error("{name} has no file {:?}", skill::shortened(path, PATH_CHARS))]
     NoFile {
         /// Name of the skill.
         name: SkillName,
@@ -76,7 +79,7 @@ pub enum AgentError {
         files: Vec<SkillPath>,
     },
     /// The path is not valid inside a skill.
-    #[error("{path:?} is not a valid path in a skill: {why}")]
+    #[error("{:?} is not a valid path in a skill: {why}", skill::shortened(path, PATH_CHARS))]
     InvalidPath {
         /// Path as requested.
         path: String,

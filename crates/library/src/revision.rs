@@ -454,7 +454,7 @@ pub enum RevisionSpec {
 
 /// Error for a text that is not a valid [`RevisionSpec`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is not a revision; use an id or its first digits, a number, `head` or `head~2`")]
+#[error("{:?} is not a revision; use an id or its first digits, a number, `head` or `head~2`", skill::shortened(.0, 80))]
 pub struct RevisionSpecError(pub String);
 
 impl FromStr for RevisionSpec {

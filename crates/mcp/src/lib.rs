@@ -32,6 +32,7 @@ mod http;
 mod interrupt;
 mod joining;
 mod log;
+mod malformed;
 mod offer;
 mod plain;
 mod prompts;

@@ -19,6 +19,9 @@ use skill::{Bundle, Limits, SkillName, SkillPath, failure::NextStep, frontmatter
 
 use crate::tool::Call;
 
+/// Number of characters of an unknown URI that the error repeats.
+const URI_CHARS: usize = 200;
+
 /// Number of skills on one page.
 const PAGE: usize = 50;
 
@@ -70,7 +73,7 @@ fn decoded(text: &str) -> Option<String> {
 
 /// Returns the error for a missing resource. Hidden and nonexistent resources get the same error.
 fn unknown(uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("no resource at {uri:?}"), None)
+    ErrorData::invalid_params(format!("no resource at {:?}", skill::shortened(uri, URI_CHARS)), None)
 }
 
 /// Converts a refusal into a protocol error, for requests that have no tool result. Its hint names commands, because

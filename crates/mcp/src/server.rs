@@ -12,12 +12,12 @@ use ops::{OpenWorkspace, Refusal, next_step::tool_call};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
-        GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation, JsonObject, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
-        ServerConfig, SubscriptionFilter,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+        GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ReadResourceDirectoryRequestParams,
+        ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        ResourceTemplate, ServerCapabilities, ServerConfig, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -29,12 +29,13 @@ use crate::{
     change_watch, composed,
     consent::{self, Answers, Consent, is_sessionless},
     log::{Log, Weight},
-    offer,
+    malformed, offer,
     plain::plain,
     prompts, resources,
     shared::{Options, Shared},
     systems::{self, BundledTool},
     tool::{AuthoredSkills, Call, Spec, ToolResult},
+    tools::ECHO_CHARS,
     watchers::{List, Watcher, Watchers},
 };
 
@@ -198,7 +199,8 @@ impl Server {
         let wanted = name.to_owned();
         let found = self.work(context, Answers::default(), move |call| systems::find(call, &wanted)).await;
         let found = found.map_err(|refusal| resources::failed(&refusal))?;
-        found.map(Callee::Brought).ok_or_else(|| ErrorData::invalid_params(format!("no tool is named {name:?}"), None))
+        let missing = || format!("no tool is named {:?}", skill::shortened(name, ECHO_CHARS));
+        found.map(Callee::Brought).ok_or_else(|| ErrorData::invalid_params(missing(), None))
     }
 
     async fn call(
@@ -423,6 +425,14 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.log.set(request.level);
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(malformed::error(request))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -11,7 +11,7 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
         listed(tool).map_or_else(|| step.command(), |name| format!("{name} {arguments}"))
     };
     match step {
-        NextStep::ListSkills => call("skill_status", json!({})),
+        NextStep::ListSkills => call("search_skills", json!({"query": "WORDS"})),
         NextStep::ShowSkill(name) => call("read_skill", json!({"name": name})),
         NextStep::ShowFile(name, path) => call("read_skill_file", json!({"name": name, "path": path})),
         NextStep::ShowStatus(name) => call("skill_status", json!({"name": name})),

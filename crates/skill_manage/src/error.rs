@@ -231,6 +231,8 @@ impl Fails for RequestError {
             Self::Evidence(_) => Failure::new(FailureKind::Usage, "invalid_request")
                 .hint("give evidence as text, a link, eval:ID or outcomes:ID"),
             Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request").hint(forms()),
+            Self::Revision { skill, .. } => Failure::new(FailureKind::Usage, "invalid_request")
+                .hint(Hint::from("list its revisions: ").step(NextStep::ShowHistory(skill.to_string()))),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint("use lower-case letters, digits and single hyphens"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path")

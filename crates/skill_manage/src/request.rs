@@ -1,7 +1,7 @@
 //! [`ChangeRequest`]: the parsed input of `skill_manage`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use library::{Action, Evidence, EvidenceError};
+use library::{Action, Evidence, EvidenceError, RevisionSpecError};
 use serde::Deserialize;
 use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas};
 use thiserror::Error;
@@ -55,6 +55,9 @@ impl Notes {
     }
 }
 
+/// Number of characters of an invalid name that the message repeats.
+const NAME_CHARS: usize = 80;
+
 /// Reason why a text is not a [`ChangeRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
@@ -62,12 +65,20 @@ pub enum RequestError {
     #[error("{0}")]
     Malformed(String),
     /// The name is not valid for a skill.
-    #[error("{name:?} is not a valid skill name: {fault}")]
+    #[error("{:?} is not a valid skill name: {fault}", skill::shortened(name, NAME_CHARS))]
     Name {
         /// Name as given by the caller.
         name: String,
         /// Rule that the name breaks.
         fault: NameError,
+    },
+    /// The text does not refer to a revision.
+    #[error("{error}")]
+    Revision {
+        /// Name of the skill.
+        skill: SkillName,
+        /// Error with the text as given by the caller.
+        error: RevisionSpecError,
     },
     /// A path is not valid inside a skill.
     #[error(transparent)]

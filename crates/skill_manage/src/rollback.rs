@@ -121,7 +121,7 @@ fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
 /// the folder.
 fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Result<Revision, ManageError> {
     let Some(text) = &rollback.to else { return find_previous(library, &rollback.skill, head) };
-    let malformed = |error: library::RevisionSpecError| RequestError::Malformed(error.to_string());
+    let malformed = |error| RequestError::Revision { skill: rollback.skill.clone(), error };
     let spec: RevisionSpec = text.parse().map_err(malformed)?;
     Ok(library.find(&rollback.skill, &spec, text)?)
 }

@@ -166,7 +166,7 @@ pub fn start_trial(
     reviewer: &Reviewer,
     time: jiff::Timestamp,
 ) -> Result<(Revision, StoredTrial), ManageError> {
-    let malformed = |error: library::RevisionSpecError| RequestError::Malformed(error.to_string());
+    let malformed = |error| RequestError::Revision { skill: skill.clone(), error };
     let spec: RevisionSpec = revision.parse().map_err(malformed)?;
     let candidate = library.find(skill, &spec, revision)?;
     let head = library.head(skill)?.filter(|head| !head.tombstone);

@@ -1,11 +1,12 @@
 //! The tool [`RECORD_OUTCOME`], with which an agent reports the outcome of a run.
 
+use library::OutcomeKind;
 use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use super::{Call, ECHO_CHARS, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
@@ -13,7 +14,7 @@ pub(crate) const RECORD_OUTCOME: Spec = Spec {
     description: "Report truthfully how a run with a skill ended; `corrected` if someone had to correct your work. \
                   Changes that make runs fail are rolled back.",
     input: || {
-        let events = ["activated", "completed", "failed", "aborted", "corrected"];
+        let events = OutcomeKind::ALL.map(OutcomeKind::as_str);
         let number = || json!({"type": "integer", "minimum": 0});
         let fields = json!({
             "name": {"type": "string"},
@@ -49,6 +50,11 @@ struct Arguments {
 fn record(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
     let name = skill_name(&name)?;
+    if OutcomeKind::from_word(&event).is_none() {
+        let message = format!("unknown event {:?}", skill::shortened(&event, ECHO_CHARS));
+        let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");
+        return Err(Refusal::request(message).hint(format!("set `event` to one of {words}, and `name` to the skill")));
+    }
     let run = run.as_deref().or(call.run).ok_or_else(|| {
         Refusal::request("no run id given").hint("set `run` to any id that stays the same for the whole run")
     })?;

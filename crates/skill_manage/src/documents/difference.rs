@@ -1,6 +1,6 @@
 //! [`compare`]: the difference between two revisions, or between a revision and the folder.
 
-use library::{FindError, FolderState, Library, Revision, RevisionId, RevisionSpecError};
+use library::{FindError, FolderState, Library, Revision, RevisionId, RevisionSpec};
 use serde_json::{Value, json};
 use skill::{
     Bundle, Digest, SkillName,
@@ -96,7 +96,7 @@ impl DiffTarget {
 /// # Errors
 /// The specification is invalid or matches no revision, or the library cannot be read.
 pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, Bundle), ManageError> {
-    let parsed = spec.parse().map_err(|error: RevisionSpecError| RequestError::Malformed(error.to_string()))?;
+    let parsed = spec.parse::<RevisionSpec>().map_err(|error| RequestError::Revision { skill: name.clone(), error })?;
     let revision = library.find(name, &parsed, spec)?;
     let bundle = library.bundle(&revision.id)?;
     Ok((revision, bundle))
