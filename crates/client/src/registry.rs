@@ -419,12 +419,7 @@ impl Registry {
         archive: &Archive,
     ) -> Result<Appended, E> {
         if let Access::Web(web) = &self.reach {
-            return web.publish(&self.index, release, archive).map_err(|error| match error {
-                RegistryError::Answer { code: "version_exists", .. } => {
-                    AppendError::VersionExists { name: release.name.clone(), version: release.version.clone() }.into()
-                }
-                error => error.into(),
-            });
+            return web.publish(&self.index, release, archive);
         }
         let digest = cleared.digest();
         self.change(&release.name, Some(&digest), |index| Ok(index.append(release, cleared, archive)?))

@@ -11,7 +11,9 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use library::{Home, ensure_dir};
-use registry_index::{Appended, Deprecation, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard};
+use registry_index::{
+    AppendError, Appended, Deprecation, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard,
+};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -198,7 +200,12 @@ impl Web {
     }
 
     /// Uploads an archive as a release and returns its entry.
-    pub fn publish(&self, index: &Index, release: &NewRelease, archive: &[u8]) -> Result<Appended, RegistryError> {
+    pub fn publish<E: From<RegistryError> + From<AppendError>>(
+        &self,
+        index: &Index,
+        release: &NewRelease,
+        archive: &[u8],
+    ) -> Result<Appended, E> {
         let mut path = format!(
             "/v1/skills/{}/{}?changelog={}",
             release.name,
@@ -216,7 +223,13 @@ impl Web {
             &HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() },
         )?;
         if answer.status != 200 {
-            return Err(self.refused(&answer));
+            let (name, version) = (release.name.clone(), release.version.clone());
+            return Err(match self.refused(&answer) {
+                RegistryError::Answer { code: "version_exists", .. } => {
+                    AppendError::VersionExists { name, version }.into()
+                }
+                error => error.into(),
+            });
         }
         let is_new = self.read::<Value>(&answer)?.get("status").is_some_and(|status| status == "published");
         let entry = self.line(index, &release.name, &release.version)?;
