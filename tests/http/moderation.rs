@@ -234,6 +234,23 @@ fn withdrawn_content_stays_withheld() {
     assert_eq!(server.ask("GET", "/v1/skills/beta/notes/1.0.0/archive", None, b"").refused(403), "held");
 }
 
+#[test]
+fn publisher_of_withdrawn_content_is_not_told_to_install_it() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    sandbox.run_with(&["login", &server.url, "--json"], server.admin.as_bytes()).done();
+    sandbox.skill("own", "Takes notes. Use in tests.", &[]);
+    let publish = |owner: &str| {
+        sandbox.run(&["publish", "own", "--owner", owner, "--registry", &server.url]).exits(0).to_string()
+    };
+    let first = publish("acme");
+    assert!(first.contains("Install it"), "{first}");
+    let path = "/v1/skills/acme/own/1.0.0/withdraw";
+    server.ask("POST", path, Some(&server.admin), &reason("it holds a key")).done();
+    let held = publish("beta");
+    assert!(held.contains("cannot be installed yet") && !held.contains("Install it"), "{held}");
+}
+
 /// A star counts once for each account.
 #[test]
 fn reports_are_decided_and_stars_counted() {
