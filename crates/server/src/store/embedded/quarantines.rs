@@ -2,8 +2,8 @@
 //!
 //! Everything is read from the database on each request, so that a decision takes effect at once in every process on
 //! the data folder. Archives are stored by digest, but decisions are about releases by name: a release with the content
-//! of one that is under quarantine or withdrawn is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about
-//! it.
+//! of one that is under quarantine or withdrawn is a *copy*. It keeps its line and its archive, and is on hold until an
+//! admin decides about it.
 
 use std::sync::{
     Arc,
