@@ -316,6 +316,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         }
         match published.status {
             PublishStatus::DryRun => Ok(()),
+            _ if published.is_held => Ok(()),
             _ if is_taken => out.message(format_args!("See its releases: skillhub info {}", published.name)),
             _ => out.message(format_args!("Install it: skillhub install {}@{}", published.name, published.version)),
         }

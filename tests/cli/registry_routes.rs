@@ -195,6 +195,12 @@ fn withdrawn_and_quarantined_releases_are_reported() {
             let listed = sandbox.done(&["list"])["skills"][0].clone();
             assert_eq!([&listed["release_state"], &listed["release_reason"]], [state, "it may be bad"]);
             assert!(sandbox.run(&["list"]).text().contains(state));
+            let named = format!("acme/{skill}");
+            let error =
+                sandbox.ask(&["install", &named, "--as", "other", "--registry", &registry]).refused(7, "not_found");
+            let (message, hint) = (error["message"].as_str().unwrap(), error["hint"].as_str().unwrap());
+            assert!(message.contains("1.0.0") && message.contains("it may be bad"), "{error:#}");
+            assert!(hint.contains(" info acme/") && !hint.contains(" install "), "{error:#}");
             let info = sandbox.run(&["info", skill]).exits(0).text();
             assert!(info.contains("it may be bad"), "a known skill is asked at its own registry: {info}");
         }

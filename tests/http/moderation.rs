@@ -216,6 +216,41 @@ fn withdrawn_release_loses_archive_with_reason() {
     assert!(error["message"].as_str().unwrap().contains("it holds a key"), "{error}");
 }
 
+#[test]
+fn withdrawn_content_stays_withheld() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let admin = Some(server.admin.as_str());
+    publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
+    let path = "/v1/skills/acme/notes/1.0.0";
+    server.ask("PUT", &format!("{path}/quarantine"), admin, &reason("it may be bad")).done();
+    server.ask("POST", &format!("{path}/withdraw"), admin, &reason("it holds a key")).done();
+    let late = publish(&server, &sandbox, "beta/notes", "1.0.0", "one");
+    assert!(late["held"].as_str().unwrap().contains("acme/notes 1.0.0"), "{late:#}");
+    let queue = server.ask("GET", "/v1/quarantine", admin, b"").done();
+    assert_eq!((&queue["releases"], queue["copies"].as_array().unwrap().len()), (&json!([]), 1), "{queue:#}");
+    let restored = server.ask("DELETE", &format!("{path}/quarantine"), admin, &reason("it is fine"));
+    assert_eq!(restored.refused(409), "withdrawn");
+    assert_eq!(server.ask("GET", "/v1/skills/beta/notes/1.0.0/archive", None, b"").refused(403), "held");
+}
+
+#[test]
+fn publisher_of_withdrawn_content_is_not_told_to_install_it() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    sandbox.run_with(&["login", &server.url, "--json"], server.admin.as_bytes()).done();
+    sandbox.skill("own", "Takes notes. Use in tests.", &[]);
+    let publish = |owner: &str| {
+        sandbox.run(&["publish", "own", "--owner", owner, "--registry", &server.url]).exits(0).to_string()
+    };
+    let first = publish("acme");
+    assert!(first.contains("Install it"), "{first}");
+    let path = "/v1/skills/acme/own/1.0.0/withdraw";
+    server.ask("POST", path, Some(&server.admin), &reason("it holds a key")).done();
+    let held = publish("beta");
+    assert!(held.contains("cannot be installed yet") && !held.contains("Install it"), "{held}");
+}
+
 /// A star counts once for each account.
 #[test]
 fn reports_are_decided_and_stars_counted() {

@@ -85,6 +85,8 @@ pub struct Published {
     pub newest: Option<Version>,
     /// Digest of the content.
     pub digest: Digest,
+    /// True if the registry holds the release because of its content, so that it cannot be installed yet.
+    pub is_held: bool,
     /// Size of the archive in bytes.
     pub size: u64,
     /// Fingerprint of the key that signed the release; `None` without a signature.

@@ -2,7 +2,6 @@
 
 use library::RegistryRelease;
 use registry_index::{Entry, ReadError, ReleaseSelector, newest, select};
-use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{QualifiedName, SkillName};
 use thiserror::Error;
@@ -10,9 +9,13 @@ use thiserror::Error;
 use crate::{
     lock_file::LockFile,
     registry::{Registries, Registry, RegistryError},
+    release_state::ReleaseState,
     search,
     spec::{Spec, VersionRequest, repository_hint},
 };
+
+/// Most releases whose states an error names: those published last.
+const STATES: usize = 3;
 
 /// A release, with the registry that has it.
 #[derive(Debug)]
@@ -58,16 +61,12 @@ pub enum ResolveError {
         owners: Vec<String>,
     },
     /// The skill has no release that satisfies the request.
-    #[error("{name} has no release {request} in {registry}")]
+    #[error("{message}")]
     NoRelease {
-        /// Name of the skill.
-        name: String,
-        /// Request as written, or a description of the default.
-        request: String,
-        /// Registry as shown to people.
-        registry: String,
-        /// The newest release that can be installed, if any.
-        available: Vec<Version>,
+        /// The skill, the request and the registry, with the states of the latest releases if none can be installed.
+        message: String,
+        /// The next step.
+        hint: String,
     },
 }
 
@@ -88,14 +87,7 @@ impl Fails for ResolveError {
                 let full = owners.first().map_or_else(|| name.to_string(), |owner| format!("{owner}/{name}"));
                 Failure::new(FailureKind::Conflict, "ambiguous_name").hint(format!("name the owner, as in {full}"))
             }
-            Self::NoRelease { available, .. } => {
-                let failure = Failure::new(FailureKind::NotFound, "not_found");
-                match available.as_slice() {
-                    [] => failure
-                        .hint("every release was yanked or withdrawn; name an exact version to install a yanked one"),
-                    some => failure.hint(format!("the newest release is {}", join(some))),
-                }
-            }
+            Self::NoRelease { hint, .. } => Failure::new(FailureKind::NotFound, "not_found").hint(hint.clone()),
         }
     }
 }
@@ -118,10 +110,6 @@ impl ResolveError {
 
 fn similar_names(names: &[String]) -> String {
     format!("did you mean {}?", names.join(", "))
-}
-
-fn join(versions: &[Version]) -> String {
-    versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Finds the release for a spec that names a skill in a registry.
@@ -231,9 +219,23 @@ pub(crate) fn no_release(
     entries: &[Entry],
 ) -> ResolveError {
     let request = match request.wanted() {
-        ReleaseSelector::Newest => "that is neither yanked nor withdrawn".to_owned(),
-        _ => request.as_str().to_owned(),
+        ReleaseSelector::Newest => "that can be installed",
+        _ => request.as_str(),
     };
-    let available = newest(entries, false).map(|entry| entry.version.clone()).into_iter().collect();
-    ResolveError::NoRelease { name: name.to_string(), request, registry: registry.to_string(), available }
+    let message = format!("{name} has no release {request} in {registry}");
+    if let Some(open) = newest(entries, false) {
+        return ResolveError::NoRelease { message, hint: format!("the newest release is {}", open.version) };
+    }
+    let mut found: Vec<_> = entries.iter().rev().take(STATES).map(|entry| (entry, registry.state_of(entry))).collect();
+    found.sort_by(|(a, _), (b, _)| b.version.cmp(&a.version));
+    let hint = match found.iter().find(|(_, state)| state.is_none()) {
+        Some((yanked, _)) => format!("to install a yanked release: skillhub install {name}@{}", yanked.version),
+        None => format!("see its releases: skillhub info {name}"),
+    };
+    let told = found.iter().map(|(entry, state)| {
+        let sentence = state.as_ref().map_or_else(|| "was yanked".to_owned(), ReleaseState::sentence);
+        format!("{} {sentence}", entry.version)
+    });
+    let message = format!("{message}: {}", told.collect::<Vec<_>>().join("; "));
+    ResolveError::NoRelease { message, hint }
 }

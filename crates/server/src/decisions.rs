@@ -55,12 +55,13 @@ pub fn quarantine(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Re
 /// quarantined release of some content, its copies on hold are freed too.
 ///
 /// # Errors
-/// [`ApiError`] with 404 when it is neither under quarantine nor on hold.
+/// [`ApiError`] with 404 when it is neither under quarantine nor on hold, with 409 when it was withdrawn.
 pub fn restore(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Result<Entry, ApiError> {
     hub.set_flag(entry, Flag::Restored(reason), account)
 }
 
-/// Removes the archive of a release for good. Its line stays, with the reason.
+/// Removes the archive of a release for good. Its line stays, with the reason. Other releases with the same content are
+/// put on hold.
 ///
 /// # Errors
 /// [`ApiError`]

@@ -19,7 +19,7 @@ use crate::{
     route_names,
     settings::Settings,
     store::{
-        Flag, Limited, NamespaceState, People, Stores, WithheldReason,
+        Flag, Limited, NamespaceState, People, Quarantined, Stores, WithheldReason,
         embedded::{self, accounts::SqliteAccounts, index_pool::IndexPool},
     },
 };
@@ -186,12 +186,26 @@ impl Hub {
         entries.into_iter().find(|entry| entry.version == version).ok_or_else(none)
     }
 
-    /// Returns the reason why a release is not served, or `None` when it is served.
+    /// Returns the quarantine or hold of a release; `None` without one, and for a withdrawn release.
     ///
     /// # Errors
     /// [`ApiError`] when the database cannot be read.
     pub fn barrier(&self, entry: &Entry) -> Result<Option<WithheldReason>, ApiError> {
-        self.stores.releases.barrier(entry)
+        if entry.withdrawn.is_some() { Ok(None) } else { self.stores.releases.barrier(entry) }
+    }
+
+    /// Returns the releases under quarantine, newest first. Of withdrawn ones, nothing is left to decide.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the database cannot be read.
+    pub fn quarantined(&self) -> Result<Vec<Quarantined>, ApiError> {
+        let mut all = self.stores.releases.quarantined()?;
+        let is_withdrawn = |one: &Quarantined| {
+            let name = one.skill.parse::<QualifiedName>().ok()?;
+            self.release(&name, &one.version).ok()?.withdrawn
+        };
+        all.retain(|one| is_withdrawn(one).is_none());
+        Ok(all)
     }
 
     /// Returns whether a release is served. If the database cannot be read, none is.

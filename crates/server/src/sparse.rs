@@ -89,15 +89,15 @@ async fn bundle(
     let none = || ApiError::not_found("the archive was not found").hint("the release may have been withdrawn");
     let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
     let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
+    let bytes = contents::archive(&hub, digest).await?.ok_or_else(none)?;
     if !hub.stores.releases.is_readable(&digest)? {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "quarantined",
-            "a release with this content is under quarantine",
+            "a release with this content was quarantined or withdrawn",
         )
         .hint("ask an admin of the server"));
     }
-    let bytes = contents::archive(&hub, digest).await?.ok_or_else(none)?;
     if method == Method::GET {
         let account = caller.account().map(ToString::to_string).unwrap_or_default();
         let day = Timestamp::now().strftime("%F").to_string();

@@ -35,7 +35,7 @@ use crate::{
 pub use catalogue::Catalogue;
 pub use records::{
     AccountError, AuditLine, Download, Downloader, Gauge, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
-    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason, hold_reason, not_withheld,
+    StaticFile, StoreError, Token, TooMany, Unavailable, WithheldReason, hold_reason, no_restoring, not_withheld,
 };
 
 /// The stores of one index.
@@ -82,7 +82,7 @@ pub enum Flag<'a> {
     Quarantined(&'a str),
     /// Served again after a quarantine or a hold, with a reason.
     Restored(&'a str),
-    /// Its archive is removed for good, with a reason.
+    /// Its archive is removed for good, with a reason; releases with the same content are put on hold.
     Withdrawn(&'a str),
 }
 
@@ -158,7 +158,7 @@ pub trait Releases: Send + Sync {
 
     /// Publishes a release if `may` still permits it by the state of its namespace for the account, read under the lock
     /// on the namespace. The account that opens a namespace becomes its maintainer. A release with the content of one
-    /// under quarantine is put on hold.
+    /// under quarantine or withdrawn is put on hold.
     ///
     /// # Errors
     /// The error of `may`, or [`ApiError`] for a release that is refused; nothing has changed then.
@@ -207,7 +207,7 @@ pub trait Releases: Send + Sync {
     /// The store cannot be read.
     fn quarantine_of(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, ApiError>;
 
-    /// Returns all releases under quarantine, newest first.
+    /// Returns all releases that withhold their content: those under quarantine, and withdrawn ones. Newest first.
     ///
     /// # Errors
     /// The store cannot be read.

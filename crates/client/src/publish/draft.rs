@@ -32,6 +32,8 @@ pub(super) struct Draft<'a> {
     /// Releases that the registry has of the skill.
     pub entries: Vec<Entry>,
     pub warnings: Vec<String>,
+    /// True if the registry put the release on hold.
+    is_held: bool,
     /// Requirements that no release satisfies yet.
     pub unmet: Vec<Requirement>,
     /// Requested version; `None` for the next one.
@@ -66,8 +68,8 @@ impl<'a> Draft<'a> {
         signing: Option<&'a SigningKey>,
     ) -> Self {
         let archive = archive::pack(cleared.bundle());
-        let (warnings, unmet, wanted, bump) = Default::default();
-        Self { name, cleared, archive, problems, forked_from, signing, entries, warnings, unmet, wanted, bump }
+        let (warnings, is_held, unmet, wanted, bump) = Default::default();
+        Self { name, cleared, archive, problems, forked_from, signing, entries, warnings, is_held, unmet, wanted, bump }
     }
 
     /// Rejects a key that is not the owner's, before anything is signed. Warns if a signature will be missed.
@@ -197,6 +199,7 @@ impl<'a> Draft<'a> {
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
         match registry.append::<PublishError>(&release, &self.cleared, &self.archive) {
             Ok(Appended::Published(entry)) => {
+                self.is_held = entry.held().is_some();
                 self.warnings
                     .extend(entry.held().map(|notice| format!("it cannot be installed yet: {}", notice.reason)));
                 Ok((PublishStatus::Published, entry.version.clone()))
@@ -239,6 +242,7 @@ impl<'a> Draft<'a> {
             signer: self.signing.filter(|_| !is_released).map(|key| key.public().fingerprint()),
             newest: newest(&self.entries, true).map(|entry| entry.version.clone()),
             warnings: self.warnings,
+            is_held: self.is_held,
             status,
             registry: registry.name().to_owned(),
             location: registry.location().to_owned(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use deadpool_postgres::Transaction;
 use registry_index::{Entry, FlagChange, FlagError, LineError, hold_message};
 use semver::Version;
-use server::store::{Flag, WithheldReason, hold_reason, not_withheld};
+use server::store::{Flag, WithheldReason, hold_reason, no_restoring, not_withheld};
 use skill::QualifiedName;
 use web::ApiError;
 
@@ -38,16 +38,12 @@ pub async fn decide(write: &Transaction<'_>, entry: &Entry, flag: Flag<'_>, by: 
         Flag::Undeprecated => flagged(write, entry, &FlagChange::Deprecated(None), "undeprecate", "", by).await,
         Flag::Quarantined(reason) => quarantine(write, entry, reason, by).await,
         Flag::Restored(reason) => restore(write, entry, reason, by).await,
-        Flag::Withdrawn(reason) => {
-            let gone = flagged(write, entry, &FlagChange::Withdrawn(reason), "withdraw", reason, by).await?;
-            // Nothing is left to decide. A quarantine stays, because it withholds the copies.
-            withheld::remove_copy(write, entry).await?;
-            Ok(gone)
-        }
+        Flag::Withdrawn(reason) => withdraw(write, entry, reason, by).await,
     }
 }
 
-/// Puts a new release, whose skill is locked, on hold if its content is that of a release under quarantine.
+/// Puts a new release, whose skill is locked, on hold if its content is that of a release under quarantine or
+/// withdrawn.
 pub async fn hold_copy(write: &Transaction<'_>, skill: &mut SkillLines, entry: &Entry, by: &By<'_>) -> Step<()> {
     let Some(WithheldReason::Held(reason)) = withheld::barrier(write, entry).await? else { return Ok(()) };
     let of = withheld::original(write, &entry.digest).await?.unwrap_or_default();
@@ -75,7 +71,7 @@ async fn flagged(
 
 async fn unyank(write: &Transaction<'_>, entry: &Entry, by: &By<'_>) -> Step<Entry> {
     let held = withheld::quarantine_of(write, &entry.name.to_string(), &entry.version.to_string()).await?;
-    if let Some(held) = held {
+    if let Some(held) = held.filter(|_| entry.withdrawn.is_none()) {
         return Err(Abort::Refused(held.unyank_refusal()));
     }
     flagged(write, entry, &FlagChange::Yanked { yanked: false, reason: None }, "unyank", "", by).await
@@ -83,23 +79,32 @@ async fn unyank(write: &Transaction<'_>, entry: &Entry, by: &By<'_>) -> Step<Ent
 
 async fn quarantine(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<Entry> {
     let others = others_of_content(write, entry).await?;
-    let names = others.iter().map(|other| other.name.clone()).chain([entry.name.clone()]);
-    let mut skills = LinesBySkill::lock(write, names.collect()).await?;
+    let mut skills = LinesBySkill::lock(write, names_of(entry, &others)).await?;
     let current = skills.find(&entry.name, &entry.version)?.clone();
     withheld::add_quarantine(write, &current, reason, by).await?;
     let decided = skills.flag(entry, &FlagChange::Quarantined { reason: Some(reason), yanked: true }, by).await?;
-    let (of, mut copies) = (subject(entry), Vec::new());
-    for other in others {
-        if matches!(withheld::barrier(write, &other).await?, Some(WithheldReason::Held(_))) {
-            withheld::add_copy(write, &other, &of, by).await?;
-            copies.push((other.name.clone(), other.version.clone()));
-        }
-    }
-    skills.hold(&copies, Some(&hold_reason(&of)), by).await?;
+    skills.hold_copies(entry, &others, by).await?;
     Ok(decided)
 }
 
+async fn withdraw(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<Entry> {
+    let others = others_of_content(write, entry).await?;
+    let mut skills = LinesBySkill::lock(write, names_of(entry, &others)).await?;
+    let current = skills.find(&entry.name, &entry.version)?.clone();
+    // The row withholds the content from releases that are published later.
+    withheld::add_withdrawn(write, &current, reason, by).await?;
+    let gone = skills.flag(entry, &FlagChange::Withdrawn(reason), by).await?;
+    by.note(write, "withdraw", &subject(entry), reason).await?;
+    skills.hold_copies(entry, &others, by).await?;
+    Ok(gone)
+}
+
+fn names_of(entry: &Entry, others: &[Entry]) -> BTreeSet<QualifiedName> {
+    others.iter().chain([entry]).map(|one| one.name.clone()).collect()
+}
+
 async fn restore(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<Entry> {
+    no_restoring(entry)?;
     let held = withheld::quarantine_of(write, &entry.name.to_string(), &entry.version.to_string()).await?;
     let was_yanked = match held {
         Some(was) => was.was_yanked,
@@ -188,6 +193,18 @@ impl<'a> LinesBySkill<'a> {
         }
         by.log(self.write, &subject(entry), change.message(&entry.name, &entry.version), edits).await?;
         Ok(changed)
+    }
+
+    /// Puts the other releases with the content of one on hold, except those that an admin let through.
+    async fn hold_copies(&mut self, entry: &Entry, others: &[Entry], by: &By<'_>) -> Step<()> {
+        let (of, mut copies) = (subject(entry), Vec::new());
+        for other in others {
+            if matches!(withheld::barrier(self.write, other).await?, Some(WithheldReason::Held(_))) {
+                withheld::add_copy(self.write, other, &of, by).await?;
+                copies.push((other.name.clone(), other.version.clone()));
+            }
+        }
+        self.hold(&copies, Some(&hold_reason(&of)), by).await
     }
 
     /// Puts copies on hold for a reason, or ends their holds, in one change of the index.

@@ -83,16 +83,22 @@ pub async fn held_copies(client: &impl GenericClient, digest: Option<&Digest>) -
 
 /// Puts a release under quarantine and records the decision, unless it is already.
 pub async fn add_quarantine(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<()> {
+    if add_withdrawn(write, entry, reason, by).await? {
+        by.note(write, "quarantine", &format!("{} {}", entry.name, entry.version), reason).await?;
+    }
+    Ok(())
+}
+
+/// Withholds the content of a release that is being withdrawn. This is the same row as a quarantine, but not a decision
+/// of its own. Returns `false` if the row exists.
+pub async fn add_withdrawn(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Result<bool, Error> {
     let sql = "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
                values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing";
     let (skill, version, digest) = (entry.name.to_string(), entry.version.to_string(), entry.digest.to_string());
     let (account, at) = (by.account.as_str(), stored_time(by.stamp.at));
     let added = run(write, sql, &[&skill, &version, &digest, &reason, &account, &at, &entry.yanked]).await?;
     remove_copy(write, entry).await?;
-    if added > 0 {
-        by.note(write, "quarantine", &format!("{skill} {version}"), reason).await?;
-    }
-    Ok(())
+    Ok(added > 0)
 }
 
 /// Ends the quarantine of a release. After the last one of its content, the copies are forgotten too.
@@ -125,7 +131,7 @@ pub async fn let_through(write: &Transaction<'_>, entry: &Entry, by: &By<'_>) ->
 }
 
 /// Removes a copy from the queue.
-pub async fn remove_copy(write: &Transaction<'_>, entry: &Entry) -> Result<(), Error> {
+async fn remove_copy(write: &Transaction<'_>, entry: &Entry) -> Result<(), Error> {
     let sql = "delete from copies where skill = $1 and version = $2";
     run(write, sql, &[&entry.name.to_string(), &entry.version.to_string()]).await.map(drop)
 }

@@ -129,7 +129,7 @@ pub struct OneRelease {
     pub release: ReleaseDocument,
     /// Reason of the quarantine; `null` without one.
     pub quarantined: Option<String>,
-    /// Reason of a hold, which is due to a release under quarantine with the same content. `null` without one.
+    /// Reason of a hold, due to a quarantined or withdrawn release with the same content. `null` without one.
     pub held: Option<String>,
 }
 

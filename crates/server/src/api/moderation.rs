@@ -115,7 +115,9 @@ pub async fn quarantine(
 /// Release a release from quarantine or hold. It stays yanked if it was yanked before.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
-    request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
+    request_body = ReasonRequest,
+    responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn")),
+    security(("token" = [])))]
 pub async fn restore(
     State(hub): HubState,
     caller: Caller,
@@ -145,7 +147,7 @@ pub struct QuarantineDocument {
     pub ok: bool,
     /// Releases under quarantine, newest first.
     pub releases: Vec<Quarantined>,
-    /// Releases with the same content as one of these, which are on hold until a decision, newest first.
+    /// Releases with the content of a quarantined or withdrawn one, which are on hold until a decision, newest first.
     pub copies: Vec<HeldCopy>,
 }
 
@@ -154,7 +156,7 @@ pub struct QuarantineDocument {
     responses((status = 200, body = QuarantineDocument)), security(("token" = [])))]
 pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<QuarantineDocument>, ApiError> {
     let queue = |hub: &Hub, _: &Owner| {
-        let (releases, copies) = (hub.stores.releases.quarantined()?, hub.stores.releases.held_copies()?);
+        let (releases, copies) = (hub.quarantined()?, hub.stores.releases.held_copies()?);
         Ok(Json(QuarantineDocument { ok: true, releases, copies }))
     };
     administer(&hub, caller, queue).await

@@ -41,9 +41,7 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         hub.check(&visitor.caller, Action::Administer)?;
         let texts = visitor.texts;
-        let (reports, mut held) = (hub.stores.activity.reports(true)?, hub.stores.releases.quarantined()?);
-        // Of what was withdrawn nothing is left to decide.
-        held.retain(|one| !release(hub, &one.skill, &one.version).is_ok_and(|entry| entry.withdrawn.is_some()));
+        let (reports, held) = (hub.stores.activity.reports(true)?, hub.quarantined()?);
         let copies = hub.stores.releases.held_copies()?;
         let decisions = hub.stores.activity.audit(None)?;
         let body = html! {
@@ -182,7 +180,7 @@ pub async fn decide(
     }
 }
 
-/// Returns the release that a form or an item of the queue names.
+/// Returns the release that a form names.
 fn release(hub: &Hub, skill: &str, version: &str) -> Result<Entry, ApiError> {
     let (owner, name) = skill.split_once('/').unwrap_or((skill, ""));
     hub.release(&name_of(owner, name)?, version)

@@ -9,7 +9,7 @@ use std::{net::IpAddr, time::Instant};
 
 use axum::body::Bytes;
 use jiff::Timestamp;
-use registry_index::{Appended, ClearedRelease, Deprecation, KeyChange, NewRelease, Stamp};
+use registry_index::{Appended, ClearedRelease, Deprecation, Entry, KeyChange, NewRelease, Stamp};
 use scan::{Baseline, Cleared};
 use skill::{
     Bundle, Digest, File, Limits, Owner, SkillPath,
@@ -252,6 +252,38 @@ pub fn withdrawn_archive_is_gone(backend: &Backend<'_>) {
     }
 }
 
+pub fn withdrawn_content_is_held(backend: &Backend<'_>) {
+    let open = backend.open;
+    let (stores, other) = (open(), open());
+    let set = |entry: &Entry, flag| stores.releases.set_flag(entry, flag, &owner("root"), now());
+    let entry = publish(&stores, "ann/notes@1.0.0", "one").unwrap().entry().clone();
+    let early = publish(&stores, "bob/notes@1.0.0", "one").unwrap().entry().clone();
+    set(&entry, Flag::Withdrawn("a secret")).unwrap();
+    let late = ["cid/notes@1.0.0", "ann/notes@1.0.1"].map(|text| publish(&other, text, "one").unwrap().entry().clone());
+    for copy in [&early, &late[0], &late[1]] {
+        assert!(matches!(open().releases.barrier(copy).unwrap(), Some(WithheldReason::Held(_))), "{}", copy.name);
+    }
+    assert!(!other.releases.is_readable(&entry.digest).unwrap());
+    assert_eq!(stores.releases.held_copies().unwrap().len(), 3);
+    assert!(actions(&stores).iter().all(|action| action != "quarantine"));
+    set(&early, Flag::Restored("harmless")).unwrap();
+    assert_eq!(other.releases.barrier(&early).unwrap(), None);
+    assert_eq!(other.releases.held_copies().unwrap().len(), 2);
+}
+
+pub fn withdrawn_release_is_not_restored(backend: &Backend<'_>) {
+    let open = backend.open;
+    let stores = open();
+    let set = |entry: &Entry, flag| stores.releases.set_flag(entry, flag, &owner("root"), now());
+    let entry = publish(&stores, "ann/notes@1.0.0", "one").unwrap().entry().clone();
+    let bad = set(&entry, Flag::Quarantined("bad")).unwrap();
+    let copy = publish(&stores, "ann/notes@1.0.1", "one").unwrap().entry().clone();
+    let gone = set(&bad, Flag::Withdrawn("a secret")).unwrap();
+    assert_eq!(set(&gone, Flag::Restored("fine")).unwrap_err().status.as_u16(), 409);
+    assert!(matches!(stores.releases.barrier(&copy).unwrap(), Some(WithheldReason::Held(_))));
+    assert!(!stores.releases.is_readable(&copy.digest).unwrap());
+}
+
 pub fn other_processes_catch_up(backend: &Backend<'_>) {
     let open = backend.open;
     let (stores, other) = (open(), open());
@@ -374,6 +406,8 @@ macro_rules! contract_tests {
             flags_are_set_and_taken_back
             quarantine_holds_release_and_copies_in_every_process
             withdrawn_archive_is_gone
+            withdrawn_content_is_held
+            withdrawn_release_is_not_restored
             other_processes_catch_up
             owner_with_a_key_signs
             tokens_and_sessions_end

@@ -176,14 +176,14 @@ pub struct Quarantined {
     pub was_yanked: bool,
 }
 
-/// A release with the content of one under quarantine. It is on hold until an admin decides about it.
+/// A release with the content of one under quarantine or withdrawn. It is on hold until an admin decides about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HeldCopy {
     /// `owner/name`.
     pub skill: String,
     /// Version of the release.
     pub version: String,
-    /// The release under quarantine that has the same content: `owner/name version`.
+    /// The quarantined or withdrawn release that has the same content: `owner/name version`.
     pub copy_of: String,
     /// Time at which it was put on hold, RFC 3339.
     pub at: String,
@@ -210,13 +210,25 @@ impl HeldCopy {
 /// Returns the reason for a hold, addressed to people who have the copy installed.
 #[must_use]
 pub fn hold_reason(copy_of: &str) -> String {
-    format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
+    format!(
+        "it has the same content as {copy_of}, which was quarantined or withdrawn; the moderators will decide about it"
+    )
 }
 
 /// Returns the refusal to restore a release that is served anyway.
 #[must_use]
 pub fn not_withheld(entry: &Entry) -> ApiError {
     ApiError::not_found(format!("{} {} is neither under quarantine nor on hold", entry.name, entry.version))
+}
+
+/// Refuses to restore a withdrawn release, whose copies stay on hold.
+///
+/// # Errors
+/// [`ApiError`] with 409 if it was withdrawn.
+pub fn no_restoring(entry: &Entry) -> Result<(), ApiError> {
+    let Some(withdrawal) = &entry.withdrawn else { return Ok(()) };
+    let why = format!("{} {} cannot be restored; it was withdrawn: {}", entry.name, entry.version, withdrawal.reason);
+    Err(ApiError::new(StatusCode::CONFLICT, "withdrawn", why).hint("restore each copy on hold by its own name"))
 }
 
 /// Reason why a release is not served.

@@ -16,7 +16,7 @@ use crate::{
     store::{
         Flag, HeldCopy, Quarantined, Releases, WithheldReason,
         embedded::{database::DatabaseError, quarantines::SqliteQuarantines},
-        hold_reason, not_withheld,
+        hold_reason, no_restoring, not_withheld,
         records::to_the_second,
     },
 };
@@ -57,7 +57,7 @@ impl IndexReleases {
 
     fn yank(&self, entry: &Entry, yanked: bool, reason: Option<&str>, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-        if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked) {
+        if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked || entry.withdrawn.is_some()) {
             return Err(held.unyank_refusal());
         }
         let action = if yanked { "yank" } else { "unyank" };
@@ -75,19 +75,17 @@ impl IndexReleases {
     }
 
     fn quarantine(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
-        let at = to_the_second(by.at);
-        let held = Quarantined {
-            skill: entry.name.to_string(),
-            version: entry.version.to_string(),
-            reason: reason.to_owned(),
-            account: by.account.to_string(),
-            at: at.clone(),
-            was_yanked: entry.yanked,
-        };
         // The database comes first: from then on neither the release nor its content is served.
-        self.quarantines.add(&held, &entry.digest)?;
+        self.quarantines.add(&withheld_by(entry, reason, by), &entry.digest)?;
         self.blobs.evict(&entry.digest);
         let decided = self.set_quarantined(entry, Some(reason), true, by)?;
+        self.hold_copies(entry, by)?;
+        Ok(decided)
+    }
+
+    /// Puts the other releases with the content of one on hold, except those that an admin let through.
+    fn hold_copies(&self, entry: &Entry, by: By<'_>) -> Result<(), ApiError> {
+        let at = to_the_second(by.at);
         let others = self.indexes.with(|index| index.releases_of_content(&entry.digest))??;
         let copies: Vec<&Entry> = others
             .iter()
@@ -98,11 +96,11 @@ impl IndexReleases {
         for copy in &copies {
             self.quarantines.hold(&HeldCopy::new(copy, &of, &at), &entry.digest)?;
         }
-        self.set_held(copies.iter().map(|copy| release_of(copy)), Some(&hold_reason(&of)), by)?;
-        Ok(decided)
+        self.set_held(copies.iter().map(|copy| release_of(copy)), Some(&hold_reason(&of)), by)
     }
 
     fn restore(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        no_restoring(entry)?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let was_yanked = match self.quarantines.of(&skill, &version)? {
             Some(was) => was.was_yanked,
@@ -138,12 +136,13 @@ impl IndexReleases {
     }
 
     fn withdraw(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        // The row withholds the content from releases that are published later.
+        self.quarantines.add_withdrawn(&withheld_by(entry, reason, by), &entry.digest)?;
         let gone = self.flagged(entry, "withdraw", reason, by, |index, stamp| {
             index.withdraw(&entry.name, &entry.version, reason, stamp)
         })?;
         self.blobs.evict(&entry.digest);
-        // Nothing is left to decide. A quarantine stays, because it withholds the copies.
-        self.quarantines.remove_held_copy(&entry.name.to_string(), &entry.version.to_string())?;
+        self.hold_copies(entry, by)?;
         Ok(gone)
     }
 
@@ -191,7 +190,7 @@ impl IndexReleases {
     }
 }
 
-/// Puts a new release on hold if its content is that of a release under quarantine.
+/// Puts a new release on hold if its content is that of a release under quarantine or withdrawn.
 ///
 /// # Errors
 /// The database or the index cannot be written.
@@ -227,6 +226,17 @@ impl Fails for HoldError {
             Self::Database(_) => Failure::io(),
             Self::Flag(error) => error.failure(),
         }
+    }
+}
+
+fn withheld_by(entry: &Entry, reason: &str, by: By<'_>) -> Quarantined {
+    Quarantined {
+        skill: entry.name.to_string(),
+        version: entry.version.to_string(),
+        reason: reason.to_owned(),
+        account: by.account.to_string(),
+        at: to_the_second(by.at),
+        was_yanked: entry.yanked,
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Everything is read from the database on each request, so that a decision takes effect at once in every process on
 //! the data folder. Archives are stored by digest, but decisions are about releases by name: a release with the content
-//! of one under quarantine is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about
-//! it.
+//! of one that is under quarantine or withdrawn is a *copy*. It keeps its line and its archive, and is on hold until an
+//! admin decides about it.
 
 use std::sync::{
     Arc,
@@ -53,6 +53,19 @@ impl SqliteQuarantines {
     /// # Errors
     /// [`DatabaseError`]
     pub fn add(&self, release: &Quarantined, digest: &Digest) -> Result<bool, DatabaseError> {
+        self.withhold(release, digest, true)
+    }
+
+    /// Withholds the content of a release that is being withdrawn. This is the same row as a quarantine, but not a
+    /// decision of its own.
+    ///
+    /// # Errors
+    /// [`DatabaseError`]
+    pub fn add_withdrawn(&self, release: &Quarantined, digest: &Digest) -> Result<(), DatabaseError> {
+        self.withhold(release, digest, false).map(drop)
+    }
+
+    fn withhold(&self, release: &Quarantined, digest: &Digest, is_noted: bool) -> Result<bool, DatabaseError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         let Quarantined { skill, version, reason, account, at, was_yanked } = release;
@@ -62,7 +75,7 @@ impl SqliteQuarantines {
             params![skill, version, digest.to_string(), reason, account, at, was_yanked],
         )?;
         write.execute("delete from copies where skill = ?1 and version = ?2", [skill, version])?;
-        if added > 0 {
+        if is_noted && added > 0 {
             let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, 'quarantine', ?3, ?4)";
             write.execute(sql, params![at, account, format!("{skill} {version}"), reason])?;
         }
@@ -193,15 +206,6 @@ impl SqliteQuarantines {
         Ok(self.database.list(sql, [digest.map(ToString::to_string)], |row| {
             Ok(HeldCopy { skill: row.get(0)?, version: row.get(1)?, copy_of: row.get(2)?, at: row.get(3)? })
         })?)
-    }
-
-    /// Removes a copy from the queue.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn remove_held_copy(&self, skill: &str, version: &str) -> Result<(), DatabaseError> {
-        let sql = "delete from copies where skill = ?1 and version = ?2";
-        Ok(self.database.writer().execute(sql, [skill, version]).map(drop)?)
     }
 
     /// Ends the hold of a copy and records the decision.

@@ -149,7 +149,7 @@ pub static CHINESE: Texts = Texts {
     quarantined: "已隔离",
     no_quarantined: "没有被隔离的版本。",
     held_copies: "待裁决的副本",
-    held_copies_mean: "这些版本的内容与某个被隔离的版本相同。在你逐一裁决之前，不会对外提供。",
+    held_copies_mean: "这些版本的内容与某个被隔离或撤回的版本相同。在你逐一裁决之前，不会对外提供。",
     on_hold: "待裁决",
     hold_back: "隔离一个版本",
     hold_back_means: "该版本将被下架；在你恢复之前，不会提供其归档。",

@@ -154,8 +154,8 @@ pub static ENGLISH: Texts = Texts {
     quarantined: "In quarantine",
     no_quarantined: "No releases are in quarantine.",
     held_copies: "Copies on hold",
-    held_copies_mean: "These releases have the same content as one in quarantine. They are not served until you decide \
-                       about each one.",
+    held_copies_mean: "These releases have the same content as one that was quarantined or withdrawn. They are not \
+                       served until you decide about each one.",
     on_hold: "on hold",
     hold_back: "Quarantine a release",
     hold_back_means: "The release is yanked, and its archive is not served until you restore it.",
