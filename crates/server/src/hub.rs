@@ -200,11 +200,8 @@ impl Hub {
     /// [`ApiError`] when the database cannot be read.
     pub fn quarantined(&self) -> Result<Vec<Quarantined>, ApiError> {
         let mut all = self.stores.releases.quarantined()?;
-        let is_withdrawn = |one: &Quarantined| {
-            let name = one.skill.parse::<QualifiedName>().ok()?;
-            self.release(&name, &one.version).ok()?.withdrawn
-        };
-        all.retain(|one| is_withdrawn(one).is_none());
+        let entry = |one: &Quarantined| self.release(&one.skill.parse().ok()?, &one.version).ok();
+        all.retain(|one| entry(one).is_none_or(|entry| entry.withdrawn.is_none()));
         Ok(all)
     }
 
