@@ -109,7 +109,10 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
 fn remedy_of_all<'c>(cause: &Cause<'c>) -> Cow<'c, str> {
     let remedy: &'c str = &cause.first.remedy;
     let quoted = remedy.split_once('“').and_then(|(_, rest)| Some(rest.split_once('”')?.0));
-    let is_of = |finding: &Finding, words: &str| finding.excerpt_parts()[1].contains(words);
+    let is_of = |finding: &Finding, words: &str| match finding.excerpt_parts() {
+        [_, "", _] => finding.excerpt.contains(words),
+        [_, matched, _] => matched.contains(words),
+    };
     let lacking = quoted.filter(|words| is_of(cause.first, words) && cause.again.iter().any(|one| !is_of(one, words)));
     lacking.map_or(remedy.into(), |words| remedy.replacen(&format!("“{words}”"), "the words found", 1).into())
 }
