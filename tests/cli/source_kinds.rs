@@ -457,7 +457,7 @@ fn empty_repository_is_named_as_such() {
 }
 
 #[test]
-fn folder_gives_its_last_part_as_name_of_a_source() {
+fn source_is_named_after_its_folder() {
     let sandbox = Sandbox::new();
     let text = skill_md("tidy", "Tidies notes. Use in tests.", "Read the notes.");
     for folder in ["one/shared", "two/shared"] {

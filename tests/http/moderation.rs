@@ -235,7 +235,7 @@ fn withdrawn_content_stays_withheld() {
 }
 
 #[test]
-fn publisher_of_withdrawn_content_is_not_told_to_install_it() {
+fn held_copy_is_not_offered_for_installing() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     sandbox.run_with(&["login", &server.url, "--json"], server.admin.as_bytes()).done();

@@ -480,7 +480,7 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<DiscoveredSkill>, FolderError> 
     Ok(found)
 }
 
-/// Reads the `SKILL.md` in a folder; `None` if there is no regular file of this name. One that is too large for a text
+/// Reads the `SKILL.md` in a folder. Returns `None` unless it is a regular file. One that is too large for a text
 /// file is read too, so that the skill is found and refused for that reason.
 pub(crate) fn skill_md_of(dir: &Dir) -> Result<Option<Vec<u8>>, FolderError> {
     let limit = Limits::default().skill_bytes;

@@ -232,10 +232,10 @@ pub(crate) fn no_release(
         Some((yanked, _)) => format!("to install a yanked release: skillhub install {name}@{}", yanked.version),
         None => format!("see its releases: skillhub info {name}"),
     };
-    let told = found.iter().map(|(entry, state)| {
+    let states = found.iter().map(|(entry, state)| {
         let sentence = state.as_ref().map_or_else(|| "was yanked".to_owned(), ReleaseState::sentence);
         format!("{} {sentence}", entry.version)
     });
-    let message = format!("{message}: {}", told.collect::<Vec<_>>().join("; "));
+    let message = format!("{message}: {}", states.collect::<Vec<_>>().join("; "));
     ResolveError::NoRelease { message, hint }
 }

@@ -184,7 +184,7 @@ fn check_frozen(planned: &PlannedSkill) -> Result<(), InstallError> {
 
 /// Returns whether the folder of a skill is missing.
 pub(crate) fn is_folder_missing(library: &Library, name: &SkillName) -> Result<bool, LibraryError> {
-    // Reading the folder state is expensive, so it is done only if there is no folder.
+    // Reads the folder state, which is expensive, only if the folder is missing.
     Ok(!path_exists(&library.path().join(name.as_str())) && matches!(library.folder_state(name)?, FolderState::Missing))
 }
 

@@ -176,7 +176,7 @@ impl LibraryToml {
 }
 
 /// Moves of a library, newest first: its former and its present folder, without the end that both paths have in common.
-/// That is a project that was moved as a whole.
+/// Such a project was moved as a whole.
 #[derive(Debug)]
 pub struct MovedFolder(Vec<(PathBuf, PathBuf)>);
 
