@@ -4,7 +4,7 @@ mod cyclonedx;
 mod document;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::{self, Write},
     path::Path,
 };
@@ -12,7 +12,7 @@ use std::{
 use agent::{Catalogue, ListedSkill};
 use clap::{Args, ValueEnum};
 use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
-use library::{Library, Scope};
+use library::Scope;
 use ops::{AgentViews, Difference, MissingSkills};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
@@ -91,12 +91,10 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, catalogue);
     let accepted = accepted(catalogue)?;
-    let pinned = pinned(catalogue)?;
     let of = |listed: &ListedSkill| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
             accepted: accepted.get(&listed.name).map(Vec::as_slice).unwrap_or_default(),
-            is_pinned: pinned.contains(&listed.name),
             requirers: requirers.get(listed.name.as_str()).filter(|_| is_here),
             release: release_of(listed).and_then(|release| states.get(&release)),
         }
@@ -182,16 +180,6 @@ fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaive
         }
     }
     Ok(accepted)
-}
-
-/// Returns the names of the pinned skills.
-fn pinned(catalogue: &Catalogue) -> Result<BTreeSet<SkillName>, CliError> {
-    let mut pinned = BTreeSet::new();
-    for listed in &catalogue.skills {
-        let state = catalogue.library_of(listed).map(Library::state).transpose()?;
-        pinned.extend(state.is_some_and(|state| state.of(&listed.name).pinned).then(|| listed.name.clone()));
-    }
-    Ok(pinned)
 }
 
 /// Returns sentences about skills with new findings under the current rules that no person has decided on.
@@ -285,7 +273,6 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, Cli
 #[derive(Clone, Copy)]
 struct Known<'a> {
     accepted: &'a [LockedWaiver],
-    is_pinned: bool,
     requirers: Option<&'a Requirers>,
     release: Option<&'a ReleaseState>,
 }
@@ -297,7 +284,7 @@ fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<Installe
     client::known_states(&context.registries().for_library(sources), origins())
 }
 
-fn row(listed: &ListedSkill, readers: &[&str], Known { is_pinned, requirers, release, .. }: Known<'_>) -> [String; 6] {
+fn row(listed: &ListedSkill, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
@@ -313,7 +300,7 @@ fn row(listed: &ListedSkill, readers: &[&str], Known { is_pinned, requirers, rel
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),
     };
-    let states = [state, if is_pinned { "pinned" } else { "" }];
+    let states = [state, if listed.pinned { "pinned" } else { "" }];
     let state = states.into_iter().filter(|state| !state.is_empty()).collect::<Vec<_>>().join(", ");
     let title = listed.title.as_ref().map(|title| format!("{title} · ")).unwrap_or_default();
     let line = title.split_whitespace().chain(listed.description.split_whitespace()).collect::<Vec<_>>().join(" ");

@@ -166,7 +166,7 @@ fn check_name(name: &str, listed: &[ListedSource]) -> Result<(), CliError> {
     }
 }
 
-/// Derives a name from the last part of a folder's path. `None` if the folder is missing or its last part is no valid name.
+/// Derives a name from the last part of a folder's path. `None` if the folder is missing or that part is no valid name.
 fn folder_name(path: &Path) -> Option<String> {
     let name = path.file_name().filter(|_| path.is_dir()).map(|last| name_of(&last.to_string_lossy()))?;
     (!name.is_empty() && name != client::EMBEDDED).then_some(name)

@@ -102,7 +102,7 @@ impl<'a> ListedDocument<'a> {
     pub(super) fn of(
         listed: &'a ListedSkill,
         readers: &'a [&'a str],
-        Known { accepted, is_pinned, requirers, release }: Known<'a>,
+        Known { accepted, requirers, release }: Known<'a>,
         state: Option<&'static str>,
     ) -> Self {
         let served = listed.served();
@@ -119,7 +119,7 @@ impl<'a> ListedDocument<'a> {
             digest: listed.digest(),
             held: listed.held(),
             enabled: listed.enabled,
-            pinned: is_pinned,
+            pinned: listed.pinned,
             modified: listed.modified,
             managed: listed.head.is_some() || listed.damaged,
             agents: readers,

@@ -10,9 +10,6 @@ use skill::{
 };
 use thiserror::Error;
 
-/// Number of characters of a requested path that messages repeat.
-const PATH_CHARS: usize = 80;
-
 /// Reason why an agent's request fails.
 #[derive(Debug, Error)]
 pub enum AgentError {
@@ -69,7 +66,7 @@ pub enum AgentError {
         fault: String,
     },
     /// The file does not exist in the skill.
-    #[error("{name} has no file {:?}", skill::shortened(path, PATH_CHARS))]
+    #[error("{name} has no file {:?}", skill::shortened(path, skill::ECHO_CHARS))]
     NoFile {
         /// Name of the skill.
         name: SkillName,
@@ -79,7 +76,7 @@ pub enum AgentError {
         files: Vec<SkillPath>,
     },
     /// The path is not valid inside a skill.
-    #[error("{:?} is not a valid path in a skill: {why}", skill::shortened(path, PATH_CHARS))]
+    #[error("{:?} is not a valid path in a skill: {why}", skill::shortened(path, skill::ECHO_CHARS))]
     InvalidPath {
         /// Path as requested.
         path: String,

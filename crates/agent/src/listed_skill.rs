@@ -34,6 +34,8 @@ pub struct ListedSkill {
     pub version: Option<String>,
     /// True if it is enabled for agents.
     pub enabled: bool,
+    /// True if it is pinned, so that only people can change it.
+    pub pinned: bool,
     /// True if it differs from the installed release, or its folder from its head.
     pub modified: bool,
     /// Number of findings that block under the current rules, although earlier rules let the content pass. A person
@@ -168,6 +170,7 @@ pub(crate) fn listed(library: &Library, place: usize, glance: SkillSummary) -> L
         tools,
         version,
         enabled: true,
+        pinned: false,
         modified: edited || evolved,
         missing: standing == FolderStatus::Missing,
         damaged: matches!(standing, FolderStatus::Damaged(_)),
@@ -209,6 +212,7 @@ pub(crate) fn of_builtin(builtin: Builtin) -> ListedSkill {
         undecided: 0,
         version,
         enabled: true,
+        pinned: false,
         modified: false,
         missing: false,
         damaged: false,

@@ -13,13 +13,16 @@ pub(crate) trait SkillStorage {
     /// Finds the skills and parses them. A folder without a valid name or path is not a skill.
     fn find(&self) -> Result<Vec<ListedSkill>, LibraryError>;
 
-    /// Returns the enabled states, which are stored separately from the files.
+    /// Returns the settings of the skills, which are stored separately from the files.
     fn states(&self) -> Result<State, LibraryError>;
 
-    /// Finds the skills, and merges their enabled states.
+    /// Finds the skills, and adds whether they are enabled and pinned.
     fn load(&self) -> Result<Vec<ListedSkill>, LibraryError> {
         let (states, mut found) = (self.states()?, self.find()?);
-        found.iter_mut().for_each(|skill| skill.enabled = states.of(&skill.name).enabled);
+        for skill in &mut found {
+            let state = states.of(&skill.name);
+            (skill.enabled, skill.pinned) = (state.enabled, state.pinned);
+        }
         Ok(found)
     }
 }

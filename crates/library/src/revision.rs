@@ -454,7 +454,10 @@ pub enum RevisionSpec {
 
 /// Error for a text that is not a valid [`RevisionSpec`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{:?} is not a revision; use an id or its first digits, a number, `head` or `head~2`", skill::shortened(.0, 80))]
+#[error(
+    "{:?} is not a revision; use an id or its first digits, a number, `head` or `head~2`",
+    skill::shortened(.0, skill::ECHO_CHARS)
+)]
 pub struct RevisionSpecError(pub String);
 
 impl FromStr for RevisionSpec {

@@ -9,8 +9,7 @@ use rmcp::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-
-use crate::tools::ECHO_CHARS;
+use skill::{ECHO_CHARS, shortened};
 
 /// Returns the error for a request that the protocol library could not parse: the fault of its parameters if the method
 /// exists, or else that it does not.
@@ -27,7 +26,7 @@ pub(crate) fn error(request: CustomRequest) -> ErrorData {
             fault::<PaginatedRequestParams>(params)
         }
         _ => {
-            let method = skill::shortened(&method, ECHO_CHARS);
+            let method = shortened(&method, ECHO_CHARS);
             return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None);
         }
     };
@@ -37,7 +36,7 @@ pub(crate) fn error(request: CustomRequest) -> ErrorData {
 /// Returns the fault of parameters, by their type.
 fn fault<T: DeserializeOwned>(params: Value) -> String {
     match serde_json::from_value::<T>(params) {
-        Err(error) => skill::shortened(&error.to_string(), 2 * ECHO_CHARS),
+        Err(error) => shortened(&error.to_string(), 2 * ECHO_CHARS),
         Ok(_) => "they have another form".to_owned(),
     }
 }

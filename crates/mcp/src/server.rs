@@ -35,7 +35,6 @@ use crate::{
     shared::{Options, Shared},
     systems::{self, BundledTool},
     tool::{AuthoredSkills, Call, Spec, ToolResult},
-    tools::ECHO_CHARS,
     watchers::{List, Watcher, Watchers},
 };
 
@@ -199,7 +198,7 @@ impl Server {
         let wanted = name.to_owned();
         let found = self.work(context, Answers::default(), move |call| systems::find(call, &wanted)).await;
         let found = found.map_err(|refusal| resources::failed(&refusal))?;
-        let missing = || format!("no tool is named {:?}", skill::shortened(name, ECHO_CHARS));
+        let missing = || format!("no tool is named {:?}", skill::shortened(name, skill::ECHO_CHARS));
         found.map(Callee::Brought).ok_or_else(|| ErrorData::invalid_params(missing(), None))
     }
 

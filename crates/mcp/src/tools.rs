@@ -31,9 +31,6 @@ use crate::{
     tool::{Call, Effect, Spec, ToolResult},
 };
 
-/// Number of characters of a caller's text that messages repeat.
-pub(crate) const ECHO_CHARS: usize = 80;
-
 /// All tools of the server, in the order of the list. Those that are always offered come first.
 pub(crate) const TOOLS: &[Spec] = &[
     skills::READ_SKILL,

@@ -145,13 +145,8 @@ pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
     match (is_in_comment(before), is_run) {
         (true, true) => "contains a comment that, if run, ",
         (true, false) => "contains a comment that ",
-        (false, true) if is_data => {
-            if is_of_run_key(before) {
-                ""
-            } else {
-                "contains a value that, if run, "
-            }
-        }
+        (false, true) if is_data && !is_of_run_key(before) => "contains a value that, if run, ",
+        _ if is_data => "",
         (false, true) if is_in_plain_string(before) => "contains a string that, if run, ",
         _ => "",
     }

@@ -72,13 +72,14 @@ pub(crate) fn with_words(remedy: &'static str, matched: &str, is_of_sentence: bo
     let begun = DELETIONS.iter().find_map(|(start, parts, whole)| Some((parts, whole, remedy.strip_prefix(start)?)));
     let Some(([verb, more], whole, rest)) = begun else { return remedy.into() };
     let is_with_sentence = is_of_sentence && more.is_empty();
-    match words.contains(' ') {
-        false if is_quotable => format!("delete “{}”{rest}", visible(words)).into(),
-        _ if is_quotable && is_with_sentence => format!("delete the sentence with “{}”{rest}", visible(words)).into(),
-        _ if is_quotable => format!("{verb} “{}”{more}{rest}", visible(words)).into(),
-        _ if is_with_sentence => format!("delete the marked sentence{rest}").into(),
-        _ => format!("{whole}{rest}").into(),
-    }
+    let text = match is_quotable.then(|| visible(words)) {
+        Some(word) if !words.contains(' ') => format!("delete “{word}”{rest}"),
+        Some(words) if is_with_sentence => format!("delete the sentence with “{words}”{rest}"),
+        Some(words) => format!("{verb} “{words}”{more}{rest}"),
+        None if is_with_sentence => format!("delete the marked sentence{rest}"),
+        None => format!("{whole}{rest}"),
+    };
+    text.into()
 }
 
 #[cfg(test)]

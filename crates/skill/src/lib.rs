@@ -41,5 +41,5 @@ pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, 
 pub use path::{PathError, SkillPath, is_device_name};
 pub use problem::{Problem, Severity};
 pub use shell::shell_word;
-pub use shorten::shortened;
+pub use shorten::{ECHO_CHARS, shortened};
 pub use validate::{Strictness, validate};

@@ -45,7 +45,7 @@ pub enum PathError {
     #[error("the path {0:?} is not in Unicode normal form C")]
     NotNormal(String),
     /// The path is too long or too deep.
-    #[error("the path {:?} is too long or too deep", crate::shortened(.0, 80))]
+    #[error("the path {:?} is too long or too deep", crate::shortened(.0, crate::ECHO_CHARS))]
     TooLong(String),
 }
 

@@ -1,4 +1,7 @@
-//! [`shortened`]: the beginning of a text, marked where it is cut.
+//! [`shortened`]: the beginning of a text, and the length to which messages cut the texts of callers.
+
+/// Number of characters of a caller's text that a message repeats.
+pub const ECHO_CHARS: usize = 80;
 
 /// Returns at most `chars` characters of a text. A text that is cut ends with a further character, `…`.
 #[must_use]

@@ -55,9 +55,6 @@ impl Notes {
     }
 }
 
-/// Number of characters of an invalid name that the message repeats.
-const NAME_CHARS: usize = 80;
-
 /// Reason why a text is not a [`ChangeRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
@@ -65,7 +62,7 @@ pub enum RequestError {
     #[error("{0}")]
     Malformed(String),
     /// The name is not valid for a skill.
-    #[error("{:?} is not a valid skill name: {fault}", skill::shortened(name, NAME_CHARS))]
+    #[error("{:?} is not a valid skill name: {fault}", skill::shortened(name, skill::ECHO_CHARS))]
     Name {
         /// Name as given by the caller.
         name: String,

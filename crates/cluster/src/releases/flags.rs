@@ -92,7 +92,7 @@ async fn withdraw(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<
     let mut skills = LinesBySkill::lock(write, names_of(entry, &others)).await?;
     let current = skills.find(&entry.name, &entry.version)?.clone();
     // The row withholds the content from releases that are published later.
-    withheld::add_withdrawn(write, &current, reason, by).await?;
+    withheld::withhold(write, &current, reason, by).await?;
     let gone = skills.flag(entry, &FlagChange::Withdrawn(reason), by).await?;
     by.note(write, "withdraw", &subject(entry), reason).await?;
     skills.hold_copies(entry, &others, by).await?;

@@ -83,15 +83,14 @@ pub async fn held_copies(client: &impl GenericClient, digest: Option<&Digest>) -
 
 /// Puts a release under quarantine and records the decision, unless it is already.
 pub async fn add_quarantine(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Step<()> {
-    if add_withdrawn(write, entry, reason, by).await? {
+    if withhold(write, entry, reason, by).await? {
         by.note(write, "quarantine", &format!("{} {}", entry.name, entry.version), reason).await?;
     }
     Ok(())
 }
 
-/// Withholds the content of a release that is being withdrawn. This is the same row as a quarantine, but not a decision
-/// of its own. Returns `false` if the row exists.
-pub async fn add_withdrawn(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Result<bool, Error> {
+/// Withholds the content of a release, without a record of its own. Returns `false` if it already is.
+pub async fn withhold(write: &Transaction<'_>, entry: &Entry, reason: &str, by: &By<'_>) -> Result<bool, Error> {
     let sql = "insert into quarantine (skill, version, digest, reason, account, at, was_yanked)
                values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing";
     let (skill, version, digest) = (entry.name.to_string(), entry.version.to_string(), entry.digest.to_string());

@@ -339,6 +339,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn note_of_an_earlier_build_names_one_former_folder() {
+        let note = |text: &str| LibraryToml(text.parse().unwrap());
+        let old = note("format = 1\npath = '/b'\nmoved_from = '/a'\n");
+        assert_eq!(old.former().collect::<Vec<_>>(), ["/a"]);
+        let new = note("format = 1\npath = '/c'\nmoved_before = ['/a']\nmoved_from = '/b'\n");
+        assert_eq!(new.former().collect::<Vec<_>>(), ["/a", "/b"]);
+    }
+
+    #[test]
     fn paths_follow_a_moved_project() {
         let moved = MovedFolder(vec![
             without_common_end(Path::new("/b/q/.agents/skills"), Path::new("/c/r/.agents/skills")),

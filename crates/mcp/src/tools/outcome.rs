@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, ECHO_CHARS, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
@@ -51,7 +51,7 @@ fn record(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
     let name = skill_name(&name)?;
     if OutcomeKind::from_word(&event).is_none() {
-        let message = format!("unknown event {:?}", skill::shortened(&event, ECHO_CHARS));
+        let message = format!("unknown event {:?}", skill::shortened(&event, skill::ECHO_CHARS));
         let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");
         return Err(Refusal::request(message).hint(format!("set `event` to one of {words}, and `name` to the skill")));
     }
