@@ -179,6 +179,8 @@ impl Finder {
             explained(hit.rule, matched, words, role::is_in_sentence(source, line, start));
         let is_of_one_line = !matched.contains('\n');
         let place = if is_of_one_line { role::place(hit.rule, source, line, start, &message) } else { "" };
+        let is_less = place.is_empty() && why.is_some();
+        let place = if is_less { role::likeness(hit.rule, source, line, start, &message) } else { place };
         let message = format!("{place}{message}{how}");
         let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {

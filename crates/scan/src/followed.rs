@@ -25,7 +25,7 @@ use crate::{
 
 pub(crate) use judge::is_strange;
 
-use judge::{COMPUTED, Judgement, Purpose, judge, shown};
+use judge::{COMPUTED, Judgement, Purpose, judge, private};
 
 /// Host classification used by the data-flow analysis.
 const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
@@ -93,7 +93,7 @@ fn origin(places: &[Place<'_, '_>], taint: &Taint) -> Option<Related> {
         Kind::Decoded => "decoded in".to_owned(),
         Kind::Database => format!("{} runs in", taint.what),
         _ if taint.what.is_empty() => "read in".to_owned(),
-        _ => format!("{} is read in", visible(&shown(&taint.what))),
+        _ => format!("{} is read in", visible(&private(&taint.what))),
     };
     let from = taint.from?;
     let source = places.get(from.program)?.source;
@@ -161,7 +161,9 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
         if judgement.from.iter().any(|taint| taint.what.starts_with(CLONED)) {
             signal.remedy = PINNED.into();
         }
+        let passed = from.first().and_then(|origin| passed_in(source, flow, origin));
         signal.related.extend(from);
+        signal.related.extend(passed);
         let is_of_key = rule.id == rules::FLOW_KEY_TO_STRANGER.id;
         signal.related.extend(is_of_key.then(|| header_line(source, flow)).flatten());
     }
@@ -184,6 +186,29 @@ fn address_in<'s>(statement: &'s str, flow: &Flow) -> Option<&'s str> {
     let name = arguments.split([',', ')']).next()?.trim();
     let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_part);
     (flow.end == End::Sent && is_name && ADDRESSED.contains(&flow.call.as_str())).then_some(name)
+}
+
+/// Options of commands and the operator of shells before a file that is written.
+const WRITES: &[&str] = &["-out ", "-o ", "--output ", "> ", ">"];
+
+/// Returns the line between the origin of data and the call that uses it, in which the variable or file in the call
+/// gets the data.
+fn passed_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Related> {
+    if origin.path != source.path {
+        return None;
+    }
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '~');
+    let statement = source.statement(flow.line);
+    let names: Vec<&str> = statement.split(|c| !is_part(c)).filter(|name| name.len() > 2).collect();
+    let sets = |line: usize| {
+        let text = source.line(line);
+        let set = text.split_once('=').and_then(|(left, _)| left.split_whitespace().next_back());
+        let is_written = |name: &str| WRITES.iter().any(|sign| text.contains(&format!("{sign}{name}")));
+        names.iter().copied().find(|name| set == Some(*name) || name.contains(['.', '/']) && is_written(name))
+    };
+    let (line, name) = (origin.line..flow.line).rev().find_map(|line| Some((line, sets(line)?)))?;
+    let label = format!("“{}” comes from", visible(name));
+    (!origin.excerpt.contains(name)).then(|| related_at(label, source, line, source.line_start(line)))?
 }
 
 /// Lines before and after a call in which the headers of its request are set.

@@ -79,7 +79,10 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
         };
         let others = others.iter().filter(|(rule, _)| **rule != signal.rule.id).take(NAMED);
         signal.related.extend(others.map(|(_, other)| other.clone()));
-        let why = format!("different signs in one file add up; alone it would be {}", signal.evidence.severity());
+        let alone = signal.evidence.severity();
+        let why = format!(
+            "different signs in one file add up; alone it would be {alone}, and each other sign has its own finding"
+        );
         signal.finding(raised, Some(why.into()))
     };
     signals.into_iter().map(judged).collect()

@@ -70,7 +70,23 @@ pub struct Finding {
     pub waiver: Option<Acceptance>,
 }
 
+/// Beginning of a remedy for several matches on one line.
+const EACH: &str = "in each such place of the line, ";
+
 impl Finding {
+    /// Returns whether another finding is the same, on the same line. The remedy then covers its match too.
+    fn takes_in(&mut self, other: &Self) -> bool {
+        let is_same = (&self.rule, &self.path, self.line, &self.excerpt)
+            == (&other.rule, &other.path, other.line, &other.excerpt);
+        if is_same && self.matched != other.matched && !self.remedy.contains(EACH) {
+            self.remedy = match self.remedy.split_once("; otherwise ") {
+                Some((condition, change)) => format!("{condition}; otherwise {EACH}{change}").into(),
+                None => format!("{EACH}{}", self.remedy).into(),
+            };
+        }
+        is_same
+    }
+
     /// Splits the excerpt into the text before, in and after the match. If the match is not known, the first part has
     /// all of it.
     #[must_use]
@@ -123,7 +139,7 @@ impl Report {
             let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.rule.starts_with("prose-"));
             (key(a), &a.path, a.line, &a.rule, &a.excerpt).cmp(&(key(b), &b.path, b.line, &b.rule, &b.excerpt))
         });
-        findings.dedup_by(|a, b| (&a.rule, &a.path, a.line, &a.excerpt) == (&b.rule, &b.path, b.line, &b.excerpt));
+        findings.dedup_by(|again, first| first.takes_in(again));
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 

@@ -134,9 +134,7 @@ const RUN_KEYS: &[&str] = &["arg", "cmd", "command", "entry", "exec", "hook", "i
 pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
     let is_data = !source.kind().runs && !source.kind().reads;
     let is_code = is_data || source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
-    // The message of a user's rule may not begin with a verb.
-    let is_verb = crate::rule(rule.id).is_some() && !message.starts_with("contains ");
-    if !is_code || !is_verb || rule.scope == Scope::Prose {
+    if !is_code || !is_of_act(rule, message) || rule.scope == Scope::Prose {
         return "";
     }
     let (before, _) = around(source, line, offset);
@@ -149,6 +147,28 @@ pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
         _ if is_data => "",
         (false, true) if is_in_plain_string(before) => "contains a string that, if run, ",
         _ => "",
+    }
+}
+
+/// Returns whether a message begins with the verb of an act. That of a user's rule may not begin with a verb.
+fn is_of_act(rule: &Rule, message: &str) -> bool {
+    crate::rule(rule.id).is_some() && !message.starts_with("contains ")
+}
+
+/// Returns the beginning of a message about a match with reduced weight in a text for readers, which only shows or
+/// resembles what the rule is about.
+pub(crate) fn likeness(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
+    if !is_of_act(rule, message) || !source.kind().reads {
+        return "";
+    }
+    let (before, after) = around(source, line, offset);
+    let is_in_span = before.matches('`').count() % 2 == 1 || after.starts_with('`');
+    match rule.role {
+        Role::Fact => "",
+        Role::Speech | Role::Planted => "has words like those of a text that ",
+        Role::Command | Role::Test if source.is_fenced(line) || source.is_command(line) => "shows code that ",
+        Role::Command | Role::Test if is_in_span => "names code that ",
+        Role::Command | Role::Test => "has words like those of code that ",
     }
 }
 

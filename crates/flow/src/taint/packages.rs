@@ -64,7 +64,12 @@ fn runs_here(program: &str, args: &[Value]) -> bool {
     let is_near = |path: &str| !path.is_empty() && !path.starts_with(['/', '~', '-', '$']);
     match program {
         "make" | "gmake" | "just" | "rake" | "gradle" | "mvn" => true,
-        "npm" | "pnpm" | "yarn" | "bun" => matches!(first, "" | "install" | "i" | "ci" | "run" | "start"),
+        "npm" | "pnpm" | "yarn" | "bun" => {
+            let is_named = |arg: &Value| arg.text.as_deref().is_some_and(|text| !text.starts_with(['-', '.']));
+            let is_global = ["-g", "--global"].iter().any(|option| has_word(args, option));
+            let is_elsewhere = is_global && args.iter().skip(1).any(is_named);
+            matches!(first, "" | "ci" | "run" | "start") || matches!(first, "install" | "i") && !is_elsewhere
+        }
         "pip" | "pip3" | "pipx" | "uv" => args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./"))),
         "cargo" | "go" => matches!(first, "run" | "install"),
         other => other.starts_with("./") || INTERPRETERS.contains(&other) && is_near(first),

@@ -125,7 +125,9 @@ pub(crate) fn is_no_known_tool(matched: &str) -> bool {
         "dagger",
     ];
     let lower = matched.to_ascii_lowercase();
-    !lower.contains("docker.sock:ro") && !lower.contains(":ro ") && !TOOLS.iter().any(|tool| lower.contains(tool))
+    let is_name = |word: &&str| !word.starts_with(['-', '/']) && !word.contains(":/");
+    let is_tool = |word: &str| TOOLS.iter().any(|tool| word.contains(tool));
+    !lower.contains("docker.sock:ro") && !lower.split_whitespace().filter(is_name).any(is_tool)
 }
 
 /// Returns true if untrusted input is part of the command itself rather than passed in an environment variable.

@@ -172,10 +172,10 @@ fn sent<'f>(flow: &'f Flow, purpose: &Purpose) -> Option<Judgement<'f>> {
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
-        return about(&rules::FLOW_SECRET_SENT, format!("sends data from {} to {to}", shown(&taint.what)), taint);
+        return about(&rules::FLOW_SECRET_SENT, format!("sends data from {} to {to}", private(&taint.what)), taint);
     }
     if let Some(taint) = of(Kind::Environment) {
-        let message = format!("sends all environment variables ({}), keys among them, to {to}", taint.what);
+        let message = format!("sends environment variables ({}), keys among them, to {to}", taint.what);
         return about(&rules::FLOW_ENVIRONMENT_SENT, message, taint);
     }
     let strangers = |taints: &'f [Taint], is_strange: fn(&str, &str) -> bool| -> Vec<&'f Taint> {
@@ -294,6 +294,12 @@ fn host_of(address: &str) -> String {
 
 /// Value of a page whose methods are no part of its name.
 const COOKIES: &str = "document.cookie";
+
+/// Returns the private file that a command reads, or the whole name of private data, for a message.
+pub(super) fn private(what: &str) -> String {
+    let path = what.split_whitespace().skip(1).find(|word| is_secret(word));
+    shown(path.unwrap_or(what))
+}
 
 /// Returns an address, a path or the name of a variable for a message.
 pub(super) fn shown(address: &str) -> String {

@@ -21,6 +21,15 @@ fn run_of_a_clone_has_its_line() {
     assert_eq!((there.line, there.excerpt.as_str()), (run.line + 1, "python installer.py"), "{run:?}");
 }
 
+/// A package that is installed for all programs does not come from the cloned repository.
+#[test]
+fn global_package_is_not_of_the_clone() {
+    let script = "git clone https://github.com/a/b.git\ncd b\n./install.sh\nnpm install --global bats\nnpm install\n";
+    let found = scanned("Run it.", script);
+    let lines: Vec<usize> = found.iter().filter(|one| one.rule == "flow-download-run").map(|one| one.line).collect();
+    assert_eq!(lines, [3, 5], "{found:#?}");
+}
+
 /// Encoded text is told by what it does when decoded, and is not called hidden beside its plain text.
 #[test]
 fn encoded_text_has_the_risk_of_what_it_does() {
