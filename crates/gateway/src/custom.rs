@@ -1,6 +1,6 @@
 //! HTTP routes for one skill of the library: its text, its changes and its history, all through `skill_manage`.
 
-use axum::{Json, body::Bytes, extract::Path};
+use axum::Json;
 use library::{Library, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +9,10 @@ use skill_manage::{
     ChangeRequest, Context, ManageError, Notes, Report, Rollback, Status,
     documents::{self, DiffBase},
 };
-use web::{ApiError, Parameters};
+use web::{
+    ApiError, Parameters,
+    extract::{Path, RawBody},
+};
 
 use crate::{
     gateway::{ApiResult, Caller, Work, into_api_error, read, work_for},
@@ -100,7 +103,7 @@ impl Change {
 }
 
 /// Replaces the `SKILL.md` of a skill.
-pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn edit(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
@@ -139,7 +142,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
 }
 
 /// Deletes a skill. Its history remains, and a rollback restores it.
-pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn delete(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
@@ -150,7 +153,7 @@ pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> Ap
 }
 
 /// Restores an earlier revision, as a new revision.
-pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn roll_back(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {

@@ -4,10 +4,11 @@ use axum::{
     Json,
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Path as AxumPath, Query, Request},
-    http::request::Parts,
+    http::{StatusCode, request::Parts},
 };
 use http_body_util::Limited;
 use serde::de::DeserializeOwned;
+use skill::Limits;
 
 use crate::error::ApiError;
 
@@ -48,21 +49,31 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         let request = request.map(|body| axum::body::Body::new(Limited::new(body, BODY_BYTES)));
         match Json::<T>::from_request(request, state).await {
             Ok(Json(value)) => Ok(Self(value)),
-            Err(refused) => Err(ApiError::new(refused.status(), "invalid_request", refused.body_text())),
+            Err(refused) => Err(unread(refused.status(), &refused.body_text(), BODY_BYTES as u64)),
         }
     }
 }
 
-/// An archive as the raw body, limited by the route's body limit.
-pub struct Archive(pub Bytes);
+/// The raw bytes of a body. The routes of both servers limit it to the size of an archive.
+pub struct RawBody(pub Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for Archive {
+impl<S: Send + Sync> FromRequest<S> for RawBody {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         match Bytes::from_request(request, state).await {
             Ok(bytes) => Ok(Self(bytes)),
-            Err(refused) => Err(ApiError::new(refused.status(), "too_large", refused.body_text())),
+            Err(refused) => Err(unread(refused.status(), &refused.body_text(), Limits::default().archive_bytes)),
         }
+    }
+}
+
+/// Builds the error for a body that cannot be read or has more than `most` bytes.
+fn unread(status: StatusCode, text: &str, most: u64) -> ApiError {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::new(status, "too_large", format!("the body must have at most {most} bytes"))
+        }
+        _ => ApiError::new(status, "invalid_request", text),
     }
 }

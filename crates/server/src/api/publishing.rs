@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     HubState,
     documents::{Done, OneRelease, PublishedDocument, StarsDocument},
-    extract::{Archive, Body, Parameters, Path},
+    extract::{Body, Parameters, Path, RawBody},
     name_of,
     reading::{ReleasePath, bad, of_release},
     run,
@@ -57,7 +57,7 @@ pub async fn publish(
     caller: Caller,
     Path(at): Path<ReleasePath>,
     parameters: Parameters<PublishParameters>,
-    archive: Archive,
+    archive: RawBody,
 ) -> Result<Json<PublishedDocument>, ApiError> {
     let permit = hub.contents.lanes.permit(archive.0.len() as u64).await;
     let published = run(&hub, move |hub| {
