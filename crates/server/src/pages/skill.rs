@@ -17,7 +17,7 @@ use super::{
     chart,
     install::install,
     opened::{Opened, opened},
-    report, skills,
+    release_page, report, skills,
     visitor::{Visitor, answer},
 };
 use crate::{
@@ -196,7 +196,7 @@ impl View<'_> {
                         @for (at, entry) in self.chosen.entries.iter().take(LISTED).enumerate() {
                             tr {
                                 td {
-                                    a href={ "/" (name) "?version=" (entry.version) } aria-current=[(entry.version == self.chosen.entry.version).then_some("true")] {
+                                    a href=(release_page(name, &entry.version)) aria-current=[(entry.version == self.chosen.entry.version).then_some("true")] {
                                         (entry.version)
                                     }
                                 }

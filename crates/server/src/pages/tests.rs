@@ -197,6 +197,18 @@ async fn skill_page_shows_capabilities_and_install_command() {
 }
 
 #[tokio::test]
+async fn links_escape_build_metadata() {
+    let server = server(Visibility::Public);
+    server.publish("acme/notes", "2.0.0+b1", "Run the last step.\n", &[]);
+    let place = "/acme/notes?version=2.0.0%2Bb1";
+    assert_eq!(server.get(place).await.status, StatusCode::OK);
+    for path in ["/acme/notes", "/acme/notes/files/2.0.0+b1/SKILL.md"] {
+        let page = server.get(path).await.text;
+        assert!(page.contains(&format!("href=\"{place}\"")) && !page.contains("version=2.0.0+b1"), "{path}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn hostile_text_stays_inert() {
     let server = server(Visibility::Public);
     for path in
