@@ -39,6 +39,25 @@ fn admin_and_mirror_run_beside_server() {
 }
 
 #[test]
+fn admin_token_creates_no_data_folder() {
+    let sandbox = Sandbox::new();
+    let (wrong, default) = (sandbox.path("hubb"), sandbox.skillhub_home().join("server"));
+    let command = ["serve", "admin-token", "--data", wrong.to_str().unwrap()];
+    for (args, folder) in [(&command[..], &wrong), (&command[..2], &default)] {
+        let error = sandbox.ask(args).refused_with_hint(7, "not_found");
+        assert!(error["message"].as_str().unwrap().contains(folder.to_str().unwrap()), "{error}");
+        let start = format!("skillhub serve --data {}", folder.display());
+        assert!(error["hint"].as_str().unwrap().contains(&start), "{error}");
+        assert!(!folder.exists());
+    }
+    std::fs::create_dir(&wrong).unwrap();
+    std::fs::write(wrong.join("notes.txt"), "other files").unwrap();
+    sandbox.ask(&command).refused_with_hint(7, "not_found");
+    std::fs::remove_file(wrong.join("notes.txt")).unwrap();
+    sandbox.run(&command).exits(0);
+}
+
+#[test]
 fn killed_server_leaves_no_lock() {
     let sandbox = Sandbox::new();
     for _ in 0..2 {

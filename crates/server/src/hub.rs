@@ -12,7 +12,7 @@ use web::Client;
 
 use crate::{
     access::{Action, Caller, Namespace, Visibility},
-    data_dir::{DataDir, DataError},
+    data_dir::{DataDir, DataError, INDEX},
     error::ApiError,
     metrics::Metrics,
     recent::Recent,
@@ -23,9 +23,6 @@ use crate::{
         embedded::{self, accounts::SqliteAccounts, index_pool::IndexPool},
     },
 };
-
-/// Name of the git repository with the index, in the data folder.
-pub const INDEX: &str = "index.git";
 
 /// One index, with the accounts, counts and decisions about its releases.
 pub struct Hub {
@@ -78,12 +75,12 @@ impl Hub {
         Ok(hub)
     }
 
-    /// Opens the accounts of a data folder, without a server.
+    /// Opens the accounts of a data folder, without a server. The folder of a server, or an empty one, must exist.
     ///
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Box<dyn People>, DataError> {
-        Ok(Box::new(SqliteAccounts::new(DataDir::ensure(data)?.database()?)))
+        Ok(Box::new(SqliteAccounts::new(DataDir::existing(data)?.database()?)))
     }
 
     /// Logs owners older than the reservation of their names: some of their pages are hidden behind routes.
