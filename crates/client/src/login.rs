@@ -65,7 +65,8 @@ impl Fails for LoginError {
             Self::NoServer(_) => Failure::new(FailureKind::NotFound, "not_a_registry")
                 .hint("give the URL of the server, as in http://host:port"),
             Self::Unknown(_) => Failure::new(FailureKind::Refused, "unauthorized").hint(
-                "ask the operator of the server for a token; on the server itself, run: skillhub serve admin-token",
+                "ask the operator of the server for a token; on the server itself, run: skillhub serve admin-token --data \
+                 DIR",
             ),
             Self::File(_) => Failure::new(FailureKind::Failed, "io").hint("delete the file and sign in again"),
         }

@@ -55,7 +55,9 @@ pub(super) struct Credential {
     /// Bearer token, if there is one.
     pub token: Option<String>,
     /// Hint on how to have the environment's token sent, if it was withheld.
-    pub hint: Option<String>,
+    pub withheld: Option<String>,
+    /// Hint if the server does not accept the token, which is from the environment.
+    pub unaccepted: Option<String>,
 }
 
 /// A registry on a server.
@@ -338,6 +340,7 @@ impl Web {
             404 => ("not_found", FailureKind::NotFound),
             _ => ("registry_unreachable", FailureKind::Unreachable),
         });
+        let Credential { withheld, unaccepted, .. } = self.credential.clone();
         let login = || format!("sign in: skillhub login {}", self.url);
         RegistryError::Answer {
             url: self.url.clone(),
@@ -349,8 +352,8 @@ impl Web {
             }),
             hint: match answer.status {
                 301 | 302 | 303 | 307 | 308 => Some("use the registry's new address, if you trust it".to_owned()),
-                401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
-                403 => self.credential.hint.clone().or_else(|| text("hint")),
+                401 => Some(withheld.or(unaccepted).unwrap_or_else(login)),
+                403 => withheld.or_else(|| text("hint")),
                 _ => text("hint"),
             },
         }
