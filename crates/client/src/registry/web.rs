@@ -220,10 +220,15 @@ impl Web {
         if let Some(Ok(from)) = release.forked_from.as_ref().map(serde_json::to_string) {
             path.push_str(&format!("&forked_from={}", skill::uri::component(&from)));
         }
-        let answer = self.ask(
-            &path,
-            &HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() },
-        )?;
+        let sent = HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() };
+        let answer = self.ask(&path, &sent).map_err(|error| match error {
+            RegistryError::Http(HttpError::Unreached { message, .. }) => RegistryError::Unanswered {
+                url: self.url.clone(),
+                release: format!("{} {}", release.name, release.version),
+                message,
+            },
+            error => error,
+        })?;
         if answer.status != 200 {
             let (name, version) = (release.name.clone(), release.version.clone());
             return Err(match self.refused(&answer) {
