@@ -129,7 +129,7 @@ impl View<'_> {
                 (lead(&entry.description))
             }
             @if self.was_reported { p.note.good role="status" { (texts.reported) } }
-            @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message())) } }
+            @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message_for(entry))) } }
             @if let Some(reason) = entry.yanked_reason() { p.note { (texts.yanked) ": " (visible(reason)) } }
             @if let Some(deprecated) = entry.deprecated() { p.note { (visible(&deprecated.to_string())) } }
             @if !self.chosen.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
