@@ -158,6 +158,28 @@ fn upgrades(old: &Path) {
 }
 
 #[test]
+fn damaged_database_is_named() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let file = server.data().join("skillhub.sqlite");
+    server.kill();
+    for suffix in ["-wal", "-shm"] {
+        std::fs::remove_file(file.with_file_name(format!("skillhub.sqlite{suffix}"))).unwrap();
+    }
+    let data = file.parent().unwrap().to_str().unwrap();
+    let mut damaged = std::fs::read(&file).unwrap();
+    damaged.truncate(5000);
+    for content in [b"no database".repeat(100), damaged] {
+        std::fs::write(&file, content).unwrap();
+        for command in [&["serve", "--addr", "127.0.0.1:0"][..], &["serve", "admin-token"]] {
+            let error = sandbox.ask(&[command, &["--data", data]].concat()).refused_with_hint(8, "damaged_database");
+            assert!(error["message"].as_str().unwrap().contains(file.to_str().unwrap()), "{error}");
+            assert!(error["hint"].as_str().unwrap().contains("backup"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn newer_database_is_refused() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
