@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
 use web::{
     Client, Parameters,
-    extract::{Path, RawBody},
+    extract::{self, Path, RawBody},
 };
 
 use super::ClawhubQuery;
@@ -260,5 +260,5 @@ fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
         let message = format!("the request must have at most {BODY_BYTES} bytes");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
-    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(error.to_string()))
+    extract::json(body)
 }
