@@ -232,6 +232,8 @@ fn only_people_decide_proposals() {
     write_files(&sandbox.skillhub_home(), &[("config.toml", config.as_bytes(), false)]);
     let held = gateway.done("PUT /api/skills/custom/notes", &edit);
     assert_eq!(held["status"], "proposed", "{held:#}");
+    let request = format!("POST /api/proposals/{}/accept", held["proposal"].as_str().unwrap());
+    assert!(held["hint"].as_str().unwrap().contains(&request), "{held:#}");
     assert!(held["content"].as_str().unwrap().contains("Read. Write."), "the skill is as it was");
     let waiting = gateway.done("GET /api/proposals", &Value::Null);
     let id = waiting["proposals"][0]["id"].as_str().unwrap().to_owned();

@@ -129,12 +129,10 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     let is_missing = matches!(error.code, "not_found" | "policy_denied");
     let Some(skill) = is_missing.then(is_public).flatten() else { return error };
     let others = work.place.elsewhere();
+    let copy = "install an archive of that name with `POST /api/skills/install`, which takes precedence here";
     let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
-        Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
-        None => format!(
-            "create a custom skill that takes precedence with `skillhub manage create {name} --content FILE`, or \
-             install an archive of that name with `POST /api/skills/install`"
-        ),
+        Some(other) => format!("change it {}, or {copy}", other.place),
+        None => copy.to_owned(),
     };
     let message = format!("{name} is read-only here; it is not a skill of this library");
     let details = Box::new(json!({"read_only": skill["scope"]}));
@@ -230,6 +228,12 @@ pub(crate) fn change(
     {
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
+    }
+    if let Some(id) = report.proposal.filter(|_| report.status == Status::Proposed) {
+        document["hint"] = json!(format!(
+            "review it with `GET /api/proposals/{id}`; a person decides with `POST /api/proposals/{id}/accept` or \
+             `/reject`, and a reviewer's token as X-Skillhub-Reviewer-Token"
+        ));
     }
     // Makes a folder that the change has just created visible to the catalogue, whether the change is held or applied.
     work.live.reload();

@@ -122,8 +122,8 @@ pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Libr
 pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
         ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("only a person can {what}")).hint(
-            "make a token with `skillhub reviewer new`, and send it as X-Skillhub-Reviewer-Token or sign in to the \
-             pages with it",
+            "send a reviewer's token as X-Skillhub-Reviewer-Token, or sign in to the pages with it; a person makes one \
+             in a terminal with `skillhub reviewer new`",
         )
     })
 }

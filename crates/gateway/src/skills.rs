@@ -113,8 +113,9 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, RawBody(
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     work_for(caller, move |work| {
         if !archive.starts_with(b"PK") {
-            return Err(ApiError::bad_request("the body is not a .skill archive")
-                .hint("send an archive made with `skillhub pack DIR`"));
+            return Err(ApiError::bad_request("the body is not a .skill archive").hint(
+                "send the bytes of a zip file with the skill's folder, or with its files and SKILL.md at the top",
+            ));
         }
         let mut document = work.place.install_upload(&archive, &upload)?;
         work.live.reload();
