@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use client::Logins;
+use client::{EnvironmentToken, LoginError, Logins};
 use ops::SERVER_TOKEN_VARIABLE;
 use serde_json::json;
 
@@ -49,8 +49,12 @@ pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exi
     let url = server(context, global, args.url.as_deref())?;
     client::check_token_may_go(&url).map_err(failed)?;
     let logins = Logins::read(&context.home).map_err(failed)?;
-    let token = token(context, &url, args.url.is_some())?;
-    let account = logins.sign_in(&context.home, &url, &token).map_err(failed)?;
+    let given = from_environment(context, &url, args.url.is_some());
+    let token = given.as_ref().map_or_else(|| typed_token(context), |given| Ok(given.token.clone()))?;
+    let account = logins.sign_in(&context.home, &url, &token).map_err(|error| match given {
+        Some(given) if matches!(error, LoginError::Unknown(_)) => failed(error).hint(given.hint()),
+        _ => failed(error),
+    })?;
     let document = json!({"ok": true, "server": url, "account": account});
     context.out.answer(&document, |out| writeln!(out, "Signed in to {url} as {account}"))?;
     Ok(Exit::Done)
@@ -79,12 +83,17 @@ fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<Str
     Err(CliError::usage(what).hint("name a server: skillhub login http://127.0.0.1:8700"))
 }
 
-/// Returns the server's token from the environment, else from the first line of standard input.
-fn token(context: &Context, url: &str, is_named: bool) -> Result<String, CliError> {
-    let common = || std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| is_named && !token.is_empty());
-    if let Some(token) = context.registries().token_for(url).or_else(common) {
-        return Ok(token);
-    }
+/// Returns the server's token from the environment. The common token is also for a server that the command names.
+fn from_environment(context: &Context, url: &str, is_named: bool) -> Option<EnvironmentToken> {
+    let common = || {
+        let token = std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| is_named && !token.is_empty())?;
+        Some(EnvironmentToken { variable: SERVER_TOKEN_VARIABLE.to_owned(), token })
+    };
+    context.registries().token_for(url).or_else(common)
+}
+
+/// Returns the token from the first line of standard input.
+fn typed_token(context: &Context) -> Result<String, CliError> {
     if io::stdin().is_terminal() {
         context.out.note("Paste the token, and press Enter:");
     }

@@ -195,6 +195,7 @@ const steps = {
 };
 
 async function main() {
+  fs.mkdirSync(data);
   const token = skillhub("serve", "admin-token", "--data", data);
   const server = spawn(program, ["serve", "--data", data, "--addr", "127.0.0.1:0", "--rate", "0"], { env: environment, stdio: ["ignore", "pipe", "inherit"] });
   const gone = new Promise((_, reject) => server.on("exit", (code) => reject(new Error(`the server ended with ${code}`))));

@@ -116,7 +116,12 @@ fn only_registry_gets_the_common_token() {
     let only = Listener::refusing();
     let sandbox = Sandbox::new();
     configure(&sandbox, &[("only", &only.url())]);
-    with_tokens(&sandbox, &["info", "only/x"]).refused(5, "unauthorized");
+    let url = only.url();
+    for args in [&["info", "only/x"][..], &["login", &url]] {
+        let error = with_tokens(&sandbox, args).refused_with_hint(5, "unauthorized");
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.starts_with("unset SKILLHUB_TOKEN,") && !hint.contains("skillhub login"), "{error:#}");
+    }
     assert!(only.saw("secret-common"));
 }
 

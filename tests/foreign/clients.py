@@ -97,6 +97,7 @@ class World:
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
         }
         (place / "home").mkdir()
+        (place / "data").mkdir()
         data = str(place / "data")
         self.token = self.run([program, "serve", "admin-token", "--data", data]).stdout.strip()
         command = [program, "serve", "--data", data, "--addr", "127.0.0.1:0", "--json"]

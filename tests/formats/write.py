@@ -191,6 +191,7 @@ def publish(world: World) -> None:
 def serve(world: World) -> subprocess.Popen:
     """Starts the server, with an account, a release and a star."""
     data = str(ROOT / "hub")
+    pathlib.Path(data).mkdir(exist_ok=True)
     world.tokens["admin"] = world.run("serve", "admin-token", "--data", data).strip()
     command = [str(world.program), "serve", "--data", data, "--addr", f"127.0.0.1:{PORT}"]
     server = subprocess.Popen(command, env=world.env, cwd=WORK, stdout=subprocess.PIPE, text=True)

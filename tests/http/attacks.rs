@@ -42,8 +42,12 @@ fn hostile_archives_leave_nothing() {
     assert_eq!(blocked.refused(422), "scan_blocked");
     assert!(blocked.json()["error"]["details"]["findings"][0]["rule"].is_string());
     for path in ["/v1/skills/acme/notes/1", "/v1/skills/acme/notes/latest", "/v1/skills/ACME/notes/1.0.0"] {
-        let status = server.ask("PUT", path, admin, &archive(&sandbox, "notes", "it")).status;
-        assert!(matches!(status, 400 | 404), "{path}: {status}");
+        assert_eq!(server.ask("PUT", path, admin, &archive(&sandbox, "notes", "it")).refused(400), "invalid_request");
+    }
+    for (path, told) in [("acme/Tables", "lower case"), ("acme/a_b", "hyphens"), ("ACME/notes", "an owner name")] {
+        let refused = server.ask("PUT", &format!("/v1/skills/{path}/1.0.0"), admin, b"").json();
+        assert!(refused["error"]["message"].as_str().unwrap().contains(told), "{path}: {refused}");
+        assert_eq!(server.ask("GET", &format!("/v1/skills/{path}"), None, b"").refused(404), "not_found", "{path}");
     }
     assert_eq!(server.get("/v1/skills")["results"], serde_json::json!([]));
 }

@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeSet,
+    io::{self, Read},
+    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -193,4 +195,51 @@ fn shutdown_finishes_requests_in_progress() {
     let releases = again.get("/v1/skills/acme/notes")["releases"].clone();
     assert!(!acknowledged.is_empty());
     assert_eq!(releases.as_array().unwrap().len(), acknowledged.len(), "one was made that was not answered");
+}
+
+/// Starts a proxy that loses the responses to uploads, and returns its URL.
+fn lossy_proxy(server: &Server) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let address = server.url.strip_prefix("http://").unwrap().to_owned();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(&address).unwrap();
+            thread::spawn(move || relay(client, server));
+        }
+    });
+    url
+}
+
+fn relay(mut client: TcpStream, mut server: TcpStream) {
+    let mut method = [0; 4];
+    let _read = client.peek(&mut method);
+    let (mut requests, mut upload) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    thread::spawn(move || io::copy(&mut requests, &mut upload));
+    if method == *b"PUT " {
+        let _stored = server.read(&mut [0; 1]);
+        let _lost = client.shutdown(Shutdown::Both);
+    } else {
+        let _ended = io::copy(&mut server, &mut client);
+    }
+}
+
+#[test]
+fn unanswered_publish_can_be_repeated() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let proxy = lossy_proxy(&server);
+    sandbox.skill("notes", "Takes notes. Use in tests.", &[]);
+    let publish = |url: &str, more: &[&str]| {
+        let args = [&["publish", "notes", "--owner", "acme", "--registry", url, "--json"], more].concat();
+        let mut command = sandbox.command(&args);
+        command.env("SKILLHUB_TOKEN", &server.admin);
+        sandbox.finish(command, &args)
+    };
+    let error = publish(&proxy, &[]).refused_with_hint(9, "network");
+    assert!(error["message"].as_str().unwrap().contains("unknown whether acme/notes 1.0.0 was published"), "{error:#}");
+    assert!(error["hint"].as_str().unwrap().contains("run the command again"), "{error:#}");
+    for more in [&[] as &[&str], &["--bump", "patch"], &["--version", "1.0.0"]] {
+        assert_eq!(publish(&server.url, more).done()["status"], "unchanged", "{more:?}");
+    }
 }

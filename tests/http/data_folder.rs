@@ -39,6 +39,25 @@ fn admin_and_mirror_run_beside_server() {
 }
 
 #[test]
+fn admin_token_creates_no_data_folder() {
+    let sandbox = Sandbox::new();
+    let (wrong, default) = (sandbox.path("hubb"), sandbox.skillhub_home().join("server"));
+    let command = ["serve", "admin-token", "--data", wrong.to_str().unwrap()];
+    for (args, folder) in [(&command[..], &wrong), (&command[..2], &default)] {
+        let error = sandbox.ask(args).refused_with_hint(7, "not_found");
+        assert!(error["message"].as_str().unwrap().contains(folder.to_str().unwrap()), "{error}");
+        let start = format!("skillhub serve --data {}", folder.display());
+        assert!(error["hint"].as_str().unwrap().contains(&start), "{error}");
+        assert!(!folder.exists());
+    }
+    std::fs::create_dir(&wrong).unwrap();
+    std::fs::write(wrong.join("notes.txt"), "other files").unwrap();
+    sandbox.ask(&command).refused_with_hint(7, "not_found");
+    std::fs::remove_file(wrong.join("notes.txt")).unwrap();
+    sandbox.run(&command).exits(0);
+}
+
+#[test]
 fn killed_server_leaves_no_lock() {
     let sandbox = Sandbox::new();
     for _ in 0..2 {
@@ -136,6 +155,28 @@ fn upgrades(old: &Path) {
     };
     assert!(rows("select name from migrations order by number").len() >= 3);
     assert!(rows("select sha256 || applied_at from migrations").iter().all(|row| row.len() == 64 + 20));
+}
+
+#[test]
+fn damaged_database_is_named() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let file = server.data().join("skillhub.sqlite");
+    server.kill();
+    for suffix in ["-wal", "-shm"] {
+        std::fs::remove_file(file.with_file_name(format!("skillhub.sqlite{suffix}"))).unwrap();
+    }
+    let data = file.parent().unwrap().to_str().unwrap();
+    let mut damaged = std::fs::read(&file).unwrap();
+    damaged.truncate(5000);
+    for content in [b"no database".repeat(100), damaged] {
+        std::fs::write(&file, content).unwrap();
+        for command in [&["serve", "--addr", "127.0.0.1:0"][..], &["serve", "admin-token"]] {
+            let error = sandbox.ask(&[command, &["--data", data]].concat()).refused_with_hint(8, "damaged_database");
+            assert!(error["message"].as_str().unwrap().contains(file.to_str().unwrap()), "{error}");
+            assert!(error["hint"].as_str().unwrap().contains("backup"), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -200,6 +200,25 @@ fn gateway_installs_only_valid_archives() {
 }
 
 #[test]
+fn oversized_and_unreadable_requests_get_error_documents() {
+    let sandbox = Sandbox::new();
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let bearer = format!("Authorization: Bearer {TOKEN}");
+    let most = usize::try_from(skill::Limits::default().archive_bytes).unwrap();
+    for (line, length, status, code) in [
+        ("POST /api/skills/install", most + 1, 413, "too_large"),
+        ("PUT /api/skills/custom/notes", most + 1, 413, "too_large"),
+        ("POST /api/skills.codegen", most + 1, 413, "too_large"),
+        ("GET /api/prompt/%ff", 0, 400, "invalid_request"),
+        ("GET /api/proposals/%ff", 0, 400, "invalid_request"),
+        ("GET /api/skills/custom/%ff", 0, 400, "invalid_request"),
+    ] {
+        let (found, document) = gateway.send(line, &[&bearer], &vec![b' '; length]);
+        assert_eq!((found, document["error"]["code"].as_str()), (status, Some(code)), "{line}: {document:#}");
+    }
+}
+
+#[test]
 fn only_people_decide_proposals() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
@@ -213,6 +232,8 @@ fn only_people_decide_proposals() {
     write_files(&sandbox.skillhub_home(), &[("config.toml", config.as_bytes(), false)]);
     let held = gateway.done("PUT /api/skills/custom/notes", &edit);
     assert_eq!(held["status"], "proposed", "{held:#}");
+    let request = format!("POST /api/proposals/{}/accept", held["proposal"].as_str().unwrap());
+    assert!(held["hint"].as_str().unwrap().contains(&request), "{held:#}");
     assert!(held["content"].as_str().unwrap().contains("Read. Write."), "the skill is as it was");
     let waiting = gateway.done("GET /api/proposals", &Value::Null);
     let id = waiting["proposals"][0]["id"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! The inbox on the library's pages: changes since the review checkpoint, and the form that keeps them.
+//! The inbox on the library's pages: changes since the review checkpoint, the form that keeps them, and histories.
 
 use serde_json::json;
 
@@ -68,4 +68,15 @@ fn alarm_and_results_are_shown_first() {
     let page = browser.page("/skills/hooked");
     assert!(page.contains("No success was reported") && !page.contains("0 % ("), "{page}");
     assert!(page.find("Results of runs").unwrap() < page.find("line one").unwrap(), "{page}");
+}
+
+#[test]
+fn skills_without_history_have_no_link_to_it() {
+    let sandbox = Sandbox::new();
+    sandbox.create("own", "line one");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let browser = Browser::signed_in(&gateway, "");
+    assert!(browser.page("/skills/own").contains("/skills/own/history"));
+    let builtin = browser.page("/skills/skillhub-writing-skills");
+    assert!(!builtin.contains("/skills/skillhub-writing-skills/history"), "{builtin}");
 }

@@ -17,6 +17,7 @@ fn two_indexes(sandbox: &Sandbox) -> (Server, String) {
     );
     std::fs::write(&file, text).unwrap();
     let company = sandbox.path("company");
+    std::fs::create_dir(&company).unwrap();
     let token = sandbox.run(&["serve", "admin-token", "--data", company.to_str().unwrap()]).exits(0);
     (Server::start(sandbox, &["--config", file.to_str().unwrap()]), token.text().trim().to_owned())
 }

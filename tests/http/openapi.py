@@ -68,6 +68,7 @@ class World:
         self.program, self.place = program, place
         self.data = place / "data"
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(place), "SKILLHUB_HOME": str(place / "home")}
+        self.data.mkdir()
         self.admin = self.run("serve", "admin-token", "--data", str(self.data)).strip()
         self.log = (place / "log").open("w+")
         command = [program, "serve", "--data", str(self.data), "--addr", "127.0.0.1:0", "--rate", "0", "--json"]

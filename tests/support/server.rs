@@ -35,6 +35,7 @@ impl Server {
     pub fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let data = sandbox.path("hub");
         let folder = data.to_str().unwrap();
+        std::fs::create_dir_all(&data).unwrap();
         let admin = sandbox.run(&["serve", "admin-token", "--data", folder]).exits(0).text().trim().to_owned();
         assert!(admin.starts_with("skh_") && !admin.contains(char::is_whitespace), "{admin}");
         let log = sandbox.path("hub.log");

@@ -118,6 +118,21 @@ impl Fails for HttpError {
     }
 }
 
+impl HttpError {
+    /// Returns the failure for a request to a server, from which there is no file to download.
+    pub(crate) fn of_server(&self) -> Failure {
+        let failure = self.failure();
+        match self {
+            Self::Unreached { url, .. } | Self::Refused { url } => failure.hint(format!(
+                "check that the server at {}://{} is running and that its URL is right, then run the command again",
+                scheme(url),
+                authority(&without_user(url))
+            )),
+            _ => failure,
+        }
+    }
+}
+
 /// Returns the failure for a server, or a git server, whose certificate is not trusted.
 pub(crate) fn untrusted() -> Failure {
     Failure::new(FailureKind::Unreachable, "untrusted_certificate").hint(

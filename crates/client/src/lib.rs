@@ -166,8 +166,8 @@ pub use publish::{
     Publisher, publish, publish_all, publish_fork, skill_folders,
 };
 pub use registry::{
-    EMBEDDED, IndexRemote, InitializedRegistry, MirrorCheck, MirrorsTidied, Registries, Registry, RegistryError,
-    init_registry, installed_sources, is_git_location, registry_folder, token_variable,
+    EMBEDDED, EnvironmentToken, IndexRemote, InitializedRegistry, MirrorCheck, MirrorsTidied, Registries, Registry,
+    RegistryError, init_registry, installed_sources, is_git_location, registry_folder, token_variable,
 };
 pub use release_state::{InstalledRelease, ReleaseState, known_states};
 pub use releases::{Info, ReleaseNotes, Signed, YankError, Yanked, deprecate, info, yank};

@@ -61,11 +61,12 @@ pub enum LoginError {
 impl Fails for LoginError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Http(error) => error.failure(),
+            Self::Http(error) => error.of_server(),
             Self::NoServer(_) => Failure::new(FailureKind::NotFound, "not_a_registry")
                 .hint("give the URL of the server, as in http://host:port"),
             Self::Unknown(_) => Failure::new(FailureKind::Refused, "unauthorized").hint(
-                "ask the operator of the server for a token; on the server itself, run: skillhub serve admin-token",
+                "ask the operator of the server for a token; on the server itself, run: skillhub serve admin-token --data \
+                 DIR",
             ),
             Self::File(_) => Failure::new(FailureKind::Failed, "io").hint("delete the file and sign in again"),
         }

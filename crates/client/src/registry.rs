@@ -32,7 +32,7 @@ use scan::Cleared;
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName, archive::Archive};
 
-pub use credential::token_variable;
+pub use credential::{EnvironmentToken, token_variable};
 pub use error::RegistryError;
 pub use index_remote::IndexRemote;
 pub use init::{InitializedRegistry, init_registry, is_git_location, registry_folder};

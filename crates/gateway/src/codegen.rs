@@ -6,7 +6,7 @@ use compose::{ToolHost, ToolManager};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
-use web::ApiError;
+use web::{ApiError, extract::RawBody};
 
 use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
 
@@ -39,7 +39,7 @@ fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&ToolManager<'_>) -> T) -> Resu
 }
 
 /// Compiles the named skills, or all skills if none is named.
-pub async fn compile(caller: Caller, body: Bytes) -> ApiResult {
+pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
@@ -62,7 +62,7 @@ pub async fn status(caller: Caller) -> ApiResult {
 }
 
 /// Removes the tools of the named skills.
-pub async fn remove(caller: Caller, body: Bytes) -> ApiResult {
+pub async fn remove(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;

@@ -1,6 +1,6 @@
 //! HTTP routes for one skill of the library: its text, its changes and its history, all through `skill_manage`.
 
-use axum::{Json, body::Bytes, extract::Path};
+use axum::Json;
 use library::{Library, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,7 +9,10 @@ use skill_manage::{
     ChangeRequest, Context, ManageError, Notes, Report, Rollback, Status,
     documents::{self, DiffBase},
 };
-use web::{ApiError, Parameters};
+use web::{
+    ApiError, Parameters,
+    extract::{Path, RawBody},
+};
 
 use crate::{
     gateway::{ApiResult, Caller, Work, into_api_error, read, work_for},
@@ -100,7 +103,7 @@ impl Change {
 }
 
 /// Replaces the `SKILL.md` of a skill.
-pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn edit(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
@@ -126,12 +129,10 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     let is_missing = matches!(error.code, "not_found" | "policy_denied");
     let Some(skill) = is_missing.then(is_public).flatten() else { return error };
     let others = work.place.elsewhere();
+    let copy = "install an archive of that name with `POST /api/skills/install`, which takes precedence here";
     let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
-        Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
-        None => format!(
-            "create a custom skill that takes precedence with `skillhub manage create {name} --content FILE`, or \
-             install an archive of that name with `POST /api/skills/install`"
-        ),
+        Some(other) => format!("change it {}, or {copy}", other.place),
+        None => copy.to_owned(),
     };
     let message = format!("{name} is read-only here; it is not a skill of this library");
     let details = Box::new(json!({"read_only": skill["scope"]}));
@@ -139,7 +140,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
 }
 
 /// Deletes a skill. Its history remains, and a rollback restores it.
-pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn delete(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
@@ -150,7 +151,7 @@ pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> Ap
 }
 
 /// Restores an earlier revision, as a new revision.
-pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn roll_back(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {
@@ -227,6 +228,12 @@ pub(crate) fn change(
     {
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
+    }
+    if let Some(id) = report.proposal.filter(|_| report.status == Status::Proposed) {
+        document["hint"] = json!(format!(
+            "review it with `GET /api/proposals/{id}`; a person decides with `POST /api/proposals/{id}/accept` or \
+             `/reject`, and a reviewer's token as X-Skillhub-Reviewer-Token"
+        ));
     }
     // Makes a folder that the change has just created visible to the catalogue, whether the change is held or applied.
     work.live.reload();

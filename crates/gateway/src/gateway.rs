@@ -17,7 +17,7 @@ use serde_json::Value;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
 use tokio::sync::Semaphore;
-use web::{ApiError, ServerLimits, TrustedProxies, on_thread};
+use web::{ApiError, ServerLimits, TrustedProxies, extract::json, on_thread};
 
 use crate::{http_auth::HttpAuth, sessions::Sessions};
 
@@ -189,5 +189,5 @@ pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     let body = if body.is_empty() { &b"{}"[..] } else { body };
-    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the request is invalid: {error}")))
+    json(body)
 }

@@ -1,6 +1,6 @@
 //! HTTP routes for proposals, and the decisions of people about them.
 
-use axum::{Json, body::Bytes, extract::Path, http::StatusCode};
+use axum::{Json, http::StatusCode};
 use library::Library;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +8,10 @@ use skill_manage::{
     Reviewer, documents,
     review::{self, Accept, Decider, ProposalRef, ProposalRefError, Reject, Rejected},
 };
-use web::{ApiError, Parameters};
+use web::{
+    ApiError, Parameters,
+    extract::{Path, RawBody},
+};
 
 use crate::{
     custom::change,
@@ -72,12 +75,12 @@ struct DecisionBody {
 }
 
 /// Accepts a proposal, which becomes the newest revision of its skill.
-pub async fn accept(caller: Caller, Path(id): Path<String>, body: Bytes) -> ApiResult {
+pub async fn accept(caller: Caller, Path(id): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| Ok(Json(accepted(work, target(&id)?, read::<DecisionBody>(&body)?.reason)?))).await
 }
 
 /// Rejects a proposal, which is kept with the reason.
-pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> ApiResult {
+pub async fn reject(caller: Caller, Path(id): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let done = rejected(work, target(&id)?, read::<DecisionBody>(&body)?.reason)?;
         Ok(Json(json!({"ok": true, "status": "rejected", "id": done.id.as_str(), "name": done.skill})))
@@ -119,8 +122,8 @@ pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Libr
 pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
         ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("only a person can {what}")).hint(
-            "make a token with `skillhub reviewer new`, and send it as X-Skillhub-Reviewer-Token or sign in to the \
-             pages with it",
+            "send a reviewer's token as X-Skillhub-Reviewer-Token, or sign in to the pages with it; a person makes one \
+             in a terminal with `skillhub reviewer new`",
         )
     })
 }

@@ -3,12 +3,15 @@
 use std::path::Path as FilePath;
 
 use agent::{Catalogue, Form, ListOptions, ListedSkill};
-use axum::{Extension, Json, body::Bytes, extract::Path, http::StatusCode};
+use axum::{Extension, Json, http::StatusCode};
 use ops::Upload;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, SkillName};
-use web::{ApiError, Parameters};
+use web::{
+    ApiError, Parameters,
+    extract::{Path, RawBody},
+};
 
 use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
 
@@ -93,7 +96,7 @@ struct Setting {
 }
 
 /// Shows a skill to agents, or hides it.
-pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) -> ApiResult {
+pub async fn set_enabled(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, setting) = (work.skill_called(&name)?, read::<Setting>(&body)?);
         let (links, _) = work.place.set_enabled(&name, setting.enabled)?;
@@ -106,12 +109,13 @@ pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) 
 }
 
 /// Installs a skill from the archive in the body.
-pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive: Bytes) -> ApiResult {
+pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, RawBody(archive): RawBody) -> ApiResult {
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     work_for(caller, move |work| {
         if !archive.starts_with(b"PK") {
-            return Err(ApiError::bad_request("the body is not a .skill archive")
-                .hint("send an archive made with `skillhub pack DIR`"));
+            return Err(ApiError::bad_request("the body is not a .skill archive").hint(
+                "send the bytes of a zip file with the skill's folder, or with its files and SKILL.md at the top",
+            ));
         }
         let mut document = work.place.install_upload(&archive, &upload)?;
         work.live.reload();

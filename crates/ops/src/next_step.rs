@@ -58,7 +58,9 @@ pub fn request(step: &NextStep) -> String {
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => format!("GET /api/proposals/{id}"),
         NextStep::DiffProposalOntoHead(id) => format!("GET /api/proposals/{id}?onto_head=true"),
         NextStep::RejectProposal(id) => format!("POST /api/proposals/{id}/reject"),
-        NextStep::ShowPolicy | NextStep::ExplainRule(_) => step.command(),
+        NextStep::ShowPolicy => "docs/guides/policy.md".to_owned(),
+        // The answer has the findings, each with the rule and its remedy.
+        NextStep::ExplainRule(_) => "details.findings".to_owned(),
         NextStep::ListTools => "GET /api/skills.codegen.status".to_owned(),
         NextStep::CompileTool(name) => format!("POST /api/skills.codegen {}", json!({"names": [name]})),
         NextStep::RemoveTool(name) => format!("POST /api/skills.codegen.remove {}", json!({"names": [name]})),

@@ -9,7 +9,10 @@ use std::{
 use client::{InstallRequest, Spec, read_below, upload_name};
 use library::{ensure_private_dir, read_bounded, write_private};
 use serde_json::Value;
-use skill::{Limits, SkillName, failure::FailureKind};
+use skill::{
+    Limits, SkillName,
+    failure::{FailureKind, Hint, NextStep},
+};
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
@@ -46,6 +49,7 @@ impl Workspace {
         let library = self.library()?;
         let name = upload_name(archive, &upload.file)?;
         let installed = library.head(&name)?.filter(|head| !head.tombstone);
+        let is_taken = installed.is_some();
         if upload.is_new && installed.is_some() && self.seen()?(name.as_str()) {
             return Err(exists(&name));
         }
@@ -58,7 +62,7 @@ impl Workspace {
         let done = match is_ours {
             true => self.update_for_client(&name),
             false => {
-                let specs = vec![Spec::Archive(source)];
+                let specs = vec![Spec::Archive(source.clone())];
                 self.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })
             }
         };
@@ -70,7 +74,12 @@ impl Workspace {
             }
             .map_err(Refusal::io)?;
         }
-        done
+        done.map_err(|refusal| match refusal.failure.code {
+            "exists" if is_taken => {
+                taken(&name, &refusal.message.replace(&format!("the archive {source}"), "the upload"))
+            }
+            _ => refusal,
+        })
     }
 
     /// Reads an archive below the configured upload folder.
@@ -99,6 +108,14 @@ impl Workspace {
 fn exists(name: &SkillName) -> Refusal {
     Refusal::new(FailureKind::Conflict, "exists", format!("{name} is already installed"))
         .hint("send \"update\": true to update it to this archive")
+}
+
+/// Returns the refusal of an upload whose name another skill has. The stored archive, which it would name, is gone.
+fn taken(name: &SkillName, message: &str) -> Refusal {
+    Refusal::new(FailureKind::Conflict, "exists", message).hint(
+        Hint::from("give the skill another name in its SKILL.md, or delete the one that has it: ")
+            .step(NextStep::Delete(name.to_string())),
+    )
 }
 
 fn no_folder() -> Refusal {

@@ -4,11 +4,13 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use library::{
     LibraryLock, LockError, PathAccessError, ensure_dir, ensure_private_dir, make_dir_private, make_file_private,
+    open_dir,
 };
 use registry_index::{InitError, OpenError};
 use skill::{
@@ -21,6 +23,13 @@ use crate::store::embedded::database::{Database, DatabaseError};
 
 /// Name of the SQLite file, beside the index.
 pub const DATABASE: &str = "skillhub.sqlite";
+
+/// Name of the git repository with the index, in the data folder.
+pub const INDEX: &str = "index.git";
+
+/// Time in which a server that was just started creates its folder, and the delay between looks at it.
+const START_LIMIT: Duration = Duration::from_secs(3);
+const START_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffixes of SQLite's files beside a database, which hold parts of its content.
 const BESIDE_DATABASE: [&str; 2] = ["-wal", "-shm"];
@@ -42,6 +51,9 @@ pub enum DataError {
         /// Error of the system.
         source: io::Error,
     },
+    /// No server has stored anything in the folder.
+    #[error("{} is not the data folder of a server", .0.display())]
+    NoServer(PathBuf),
     /// Another server holds the lock of the folder.
     #[error("{} is already served by {holder}", path.display())]
     Served {
@@ -80,6 +92,10 @@ impl Fails for DataError {
             Self::Folder { .. } | Self::Refresh(_) => {
                 Failure::io().hint("use a writable folder of your own: --data DIR")
             }
+            Self::NoServer(path) => Failure::new(FailureKind::NotFound, "not_found").hint(format!(
+                "name the folder of a server with --data DIR, or start a server there first: skillhub serve --data {}",
+                shell_word(&path.display().to_string())
+            )),
             Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
                 "stop that server, or run a read-only mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 \
                  --data {}",
@@ -103,6 +119,28 @@ impl DataDir {
         let folder = Self { path: path.to_owned() };
         ensure_private_dir(path).map_err(|error| folder.unusable(&error))?;
         Ok(folder)
+    }
+
+    /// Opens the data folder of a server, or an empty folder for a server that is yet to be started. Creates none: a
+    /// misspelt path would become a second server without releases. Waits a moment for a server that is starting.
+    ///
+    /// # Errors
+    /// [`DataError::NoServer`]
+    pub fn existing(path: &Path) -> Result<Self, DataError> {
+        let (folder, until) = (Self { path: path.to_owned() }, Instant::now() + START_LIMIT);
+        while !folder.is_for_server()? {
+            if Instant::now() >= until {
+                return Err(DataError::NoServer(folder.path));
+            }
+            thread::sleep(START_PAUSE);
+        }
+        Ok(folder)
+    }
+
+    fn is_for_server(&self) -> Result<bool, DataError> {
+        let Some(dir) = open_dir(&self.path).map_err(|error| self.unusable(&error))? else { return Ok(false) };
+        let mut files = dir.entries().map_err(|source| DataError::Folder { path: self.path.clone(), source })?;
+        Ok(files.next().is_none() || dir.exists(DATABASE) || dir.exists(INDEX))
     }
 
     /// Makes the folder private to its user, as a private index requires.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Instant};
 
-use axum::body::Bytes;
+use axum::{body::Bytes, http::StatusCode};
 use jiff::Timestamp;
 use library::LibraryLock;
 use registry_index::{Entry, Index, Stamp, newest, remove_dead_locks, shard};
@@ -12,7 +12,7 @@ use web::Client;
 
 use crate::{
     access::{Action, Caller, Namespace, Visibility},
-    data_dir::{DataDir, DataError},
+    data_dir::{DataDir, DataError, INDEX},
     error::ApiError,
     metrics::Metrics,
     recent::Recent,
@@ -23,9 +23,6 @@ use crate::{
         embedded::{self, accounts::SqliteAccounts, index_pool::IndexPool},
     },
 };
-
-/// Name of the git repository with the index, in the data folder.
-pub const INDEX: &str = "index.git";
 
 /// One index, with the accounts, counts and decisions about its releases.
 pub struct Hub {
@@ -78,12 +75,12 @@ impl Hub {
         Ok(hub)
     }
 
-    /// Opens the accounts of a data folder, without a server.
+    /// Opens the accounts of a data folder, without a server. The folder of a server, or an empty one, must exist.
     ///
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Box<dyn People>, DataError> {
-        Ok(Box::new(SqliteAccounts::new(DataDir::ensure(data)?.database()?)))
+        Ok(Box::new(SqliteAccounts::new(DataDir::existing(data)?.database()?)))
     }
 
     /// Logs owners older than the reservation of their names: some of their pages are hidden behind routes.
@@ -105,12 +102,8 @@ impl Hub {
     /// [`ApiError`] with 401 or 403.
     pub fn check(&self, caller: &Caller, action: Action<'_>) -> Result<(), ApiError> {
         if self.settings.read_only && !matches!(action, Action::Read) {
-            return Err(ApiError::new(
-                axum::http::StatusCode::FORBIDDEN,
-                "read_only",
-                "this server is a read-only mirror",
-            )
-            .hint("use the server that it mirrors"));
+            return Err(ApiError::new(StatusCode::FORBIDDEN, "read_only", "this server is a read-only mirror")
+                .hint("use the server that it mirrors"));
         }
         Ok(caller.check(self.settings.visibility, action)?)
     }
@@ -140,7 +133,7 @@ impl Hub {
         self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
         if !is_taken && route_names::is_reserved(owner) {
             let why = format!("{owner} is reserved for a path of this server and cannot be an owner");
-            return Err(ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "reserved_name", why)
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "reserved_name", why)
                 .hint("publish under another owner with --owner NAME"));
         }
         Ok(())
@@ -229,7 +222,8 @@ impl Hub {
     pub fn check_open(&self, entry: &Entry) -> Result<(), ApiError> {
         check_not_withdrawn(entry)?;
         match self.barrier(entry)? {
-            Some(barrier) => Err(behind(&format!("{} {}", entry.name, entry.version), &barrier)),
+            Some(barrier) => Err(ApiError::new(StatusCode::FORBIDDEN, barrier.code(), barrier.message_for(entry))
+                .hint("ask an admin of the server")),
             None => Ok(()),
         }
     }
@@ -266,11 +260,5 @@ fn check_not_withdrawn(entry: &Entry) -> Result<(), ApiError> {
 }
 
 fn gone(code: &'static str, why: String) -> ApiError {
-    ApiError::new(axum::http::StatusCode::GONE, code, why)
-}
-
-/// Returns the 403 error for content behind a barrier.
-pub fn behind(what: &str, barrier: &WithheldReason) -> ApiError {
-    let message = format!("{what} {}", barrier.message());
-    ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message).hint("ask an admin of the server")
+    ApiError::new(StatusCode::GONE, code, why)
 }

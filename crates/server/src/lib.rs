@@ -94,9 +94,9 @@ pub mod store;
 mod work_limiter;
 
 pub use access::{Scope, Visibility};
-pub use data_dir::{DATABASE, DataError};
+pub use data_dir::{DATABASE, DataError, INDEX};
 pub use folder_tables::{AddRow, FolderTables, JsonRow, Moved, TABLES};
-pub use hub::{Hub, INDEX};
+pub use hub::Hub;
 pub use mirrored::{MirrorError, mirror};
 pub use serve::{app, serve};
 pub use settings::Settings;

@@ -15,8 +15,7 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
-    data_dir::{DataDir, DataError},
-    hub::INDEX,
+    data_dir::{DataDir, DataError, INDEX},
     route_names,
     store::{
         AccountError, Activity as _, People as _, StoreError,

@@ -19,12 +19,14 @@ mod skills;
 mod tests;
 mod visitor;
 
+use std::fmt::Display;
+
 use axum::{
     Router,
     routing::{get, post},
 };
 use maud::Markup;
-use web::pages::{Reader, assets};
+use web::pages::{Reader, assets, encoded};
 
 pub use visitor::nothing;
 
@@ -45,6 +47,11 @@ pub fn router() -> Router<Shared> {
         .route("/{owner}/{name}", get(skill::skill))
         .route("/{owner}/{name}/files/{version}/{*path}", get(files::file))
         .route("/{owner}/{name}/diff/{from}/{to}", get(diff::diff))
+}
+
+/// Returns the address of a release's page. A version can have a `+`, which means a space in a query.
+fn release_page(skill: &impl Display, version: &impl Display) -> String {
+    format!("/{skill}?version={}", encoded(&version.to_string()))
 }
 
 /// Renders the search field. The large form is for pages about searching.

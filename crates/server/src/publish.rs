@@ -61,7 +61,7 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     let may = |state| hub.check_state(caller, &submission.name.owner, false, state);
     let appended = hub.stores.releases.publish(&cleared_release, account, &may)?;
     let is_new = matches!(appended, Appended::Published(_));
-    let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());
+    let held = hub.barrier(appended.entry())?.map(|barrier| barrier.reason().to_owned());
     Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone(), held })
 }
 

@@ -3,7 +3,7 @@
 use axum::{
     Router,
     body::Bytes,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
@@ -11,7 +11,7 @@ use axum::{
 use jiff::Timestamp;
 use registry_index::shard;
 use skill::Digest;
-use web::Client;
+use web::{Client, extract::Path};
 
 use crate::{
     access::{Action, Caller},

@@ -55,7 +55,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and the reason.
-const UNRUN: [(&str, &str, &str); 15] = [
+const UNRUN: [(&str, &str, &str); 13] = [
     ("cli::setting_up::lines_of_setup_and_adopt_fit", "skillhub adopt ", "another skill beside it is invalid"),
     (
         "cli::doctor::outdated_lock_file_is_updated",
@@ -101,12 +101,6 @@ const UNRUN: [(&str, &str, &str); 15] = [
         "cli::registry_routes::unknown_lock_source_needs_confirmation",
         "skillhub install",
         "the sources wait for a person's word, which the test looks at",
-    ),
-    ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
-    (
-        "cli::secrets::several_registries_get_their_own_tokens",
-        "skillhub login",
-        "the server of the test knows no token",
     ),
     (
         "cli::registry_routes::foreign_lock_host_is_never_contacted",

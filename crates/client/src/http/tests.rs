@@ -52,6 +52,16 @@ fn failed_requests_are_classified() {
 }
 
 #[test]
+fn only_downloads_are_replaced_by_files() {
+    let hint = |failure: Failure| failure.hint.unwrap().to_string();
+    let error = get("http://127.0.0.1:1/x/y.skill", 50).unwrap_err();
+    assert!(hint(error.failure()).contains("download the file yourself"));
+    let of_server = hint(error.of_server());
+    assert!(of_server.contains("the server at http://127.0.0.1:1 is running"), "{of_server}");
+    assert!(!of_server.contains("download"), "{of_server}");
+}
+
+#[test]
 fn redirects_stay_within_scheme_and_limit() {
     let url = serve(vec![sent_on("/there"), sent_on("again"), answer("200 OK", "", b"x")]);
     assert_eq!(get(&format!("{url}/here"), 5).unwrap(), b"x");

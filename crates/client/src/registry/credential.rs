@@ -14,6 +14,23 @@ use crate::login::Logins;
 /// Environment variable with the token for the only registry. With the suffix `_<NAME>`, for the registry of that name.
 const VARIABLE: &str = "SKILLHUB_TOKEN";
 
+/// A token from the environment. It goes before that of a login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentToken {
+    /// Variable that has it.
+    pub variable: String,
+    /// The token itself.
+    pub token: String,
+}
+
+impl EnvironmentToken {
+    /// Returns the hint for a server that does not accept the token.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        format!("unset {0}, or set it to a valid token: the token of {0} goes before that of a login", self.variable)
+    }
+}
+
 /// Returns the environment variable with the token for the registry of this name in the configuration.
 #[must_use]
 pub fn token_variable(name: &str) -> String {
@@ -25,17 +42,21 @@ impl Registries {
     /// Returns the token from the environment for the server at a URL. A token for its name in the configuration is
     /// preferred. The common token is used for the registry that a flag names, or for the only one on HTTP.
     #[must_use]
-    pub fn token_for(&self, url: &str) -> Option<String> {
-        let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
-        of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()
+    pub fn token_for(&self, url: &str) -> Option<EnvironmentToken> {
+        let of_name = |name: &str| Some((token_variable(name), self.named_tokens.get(name)?));
+        let common = || self.token.as_ref().filter(|_| self.takes_common_token(url));
+        let found = self.configured(url).and_then(of_name);
+        let (variable, token) = found.or_else(|| Some((VARIABLE.to_owned(), common()?)))?;
+        Some(EnvironmentToken { variable, token: token.clone() })
     }
 
     /// Returns the token from the environment, otherwise that of the stored login.
     pub(super) fn credential(&self, url: &str) -> Credential {
         let of_login = || Logins::read(&self.home).ok()?.of(url).map(|login| login.token.clone());
         let given = self.token_for(url);
-        let hint = self.token.as_ref().filter(|_| given.is_none()).map(|_| self.withheld(url));
-        Credential { token: given.or_else(of_login), hint }
+        let withheld = self.token.as_ref().filter(|_| given.is_none()).map(|_| self.withheld(url));
+        let unaccepted = given.as_ref().map(EnvironmentToken::hint);
+        Credential { token: given.map(|given| given.token).or_else(of_login), withheld, unaccepted }
     }
 
     fn withheld(&self, url: &str) -> String {
@@ -91,6 +112,10 @@ mod tests {
         Registries::new(given, &config, home, Timestamp::UNIX_EPOCH).with_token(Some("t".to_owned()))
     }
 
+    fn token_of(registries: &Registries, url: &str) -> Option<String> {
+        registries.token_for(url).map(|given| given.token)
+    }
+
     fn two() -> String {
         format!("[registries.team]\nlocation = \"{TEAM}\"\n[registries.my-b]\nlocation = \"{OTHER}\"\n")
     }
@@ -98,7 +123,7 @@ mod tests {
     #[test]
     fn shared_token_goes_to_one_server() {
         let (_temp, home) = home();
-        let token = |given: Option<&str>, config: &str, url: &str| registries(&home, given, config).token_for(url);
+        let token = |given: Option<&str>, config: &str, url: &str| token_of(&registries(&home, given, config), url);
         assert_eq!(token(Some(TEAM), "", TEAM).as_deref(), Some("t"));
         assert_eq!(token(Some(TEAM), "", OTHER), None);
         let one = format!("[registries.team]\nlocation = \"{TEAM}\"\n");
@@ -117,12 +142,12 @@ mod tests {
         let plain = registries(&home, None, "");
         let installed =
             |sources: &[&str]| plain.clone().for_library(sources.iter().map(|source| (*source).to_owned()).collect());
-        assert_eq!(installed(&[TEAM]).token_for(TEAM).as_deref(), Some("t"));
+        assert_eq!(token_of(&installed(&[TEAM]), TEAM).as_deref(), Some("t"));
         assert_eq!(installed(&[TEAM, OTHER]).token_for(TEAM), None);
         let login = |url: &str| format!("format = 1\n[servers.\"{url}\"]\naccount = \"a\"\ntoken = \"k\"\n");
         library::write_private(&home.ensure().unwrap(), "logins.toml", login(OTHER).as_bytes()).unwrap();
         assert_eq!(installed(&[TEAM]).token_for(TEAM), None, "a login makes a second server");
-        assert_eq!(installed(&[]).token_for(OTHER).as_deref(), Some("t"));
+        assert_eq!(token_of(&installed(&[]), OTHER).as_deref(), Some("t"));
     }
 
     #[test]
@@ -131,7 +156,8 @@ mod tests {
         assert_eq!(token_variable("my-b"), "SKILLHUB_TOKEN_MY_B");
         let tokens = BTreeMap::from([("my-b".to_owned(), "of-b".to_owned())]);
         let named = registries(&home, None, &two()).with_named_tokens(tokens);
-        assert_eq!(named.token_for(OTHER).as_deref(), Some("of-b"));
+        assert_eq!(token_of(&named, OTHER).as_deref(), Some("of-b"));
+        assert!(named.token_for(OTHER).unwrap().hint().starts_with("unset SKILLHUB_TOKEN_MY_B,"));
         assert_eq!(named.token_for(TEAM), None);
     }
 
@@ -139,9 +165,9 @@ mod tests {
     fn withheld_token_is_explained() {
         let (_temp, home) = home();
         let registries = registries(&home, None, &two());
-        let hint = registries.credential(OTHER).hint.unwrap();
+        let hint = registries.credential(OTHER).withheld.unwrap();
         assert!(hint.contains("SKILLHUB_TOKEN_MY_B"), "{hint}");
-        let hint = registries.credential("https://c.example.org").hint.unwrap();
+        let hint = registries.credential("https://c.example.org").withheld.unwrap();
         assert!(hint.contains("--registry https://c.example.org"), "{hint}");
     }
 }

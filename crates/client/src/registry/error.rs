@@ -43,6 +43,16 @@ pub enum RegistryError {
     /// The HTTP request failed.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// The connection broke off after a release was sent.
+    #[error("the connection to {url} broke off, so it is unknown whether {release} was published: {message}")]
+    Unanswered {
+        /// URL of the registry.
+        url: String,
+        /// Name and version of the release.
+        release: String,
+        /// Message of the HTTP client.
+        message: String,
+    },
     /// The server responded with an error.
     #[error("{url} returned an error: {message}")]
     Answer {
@@ -143,7 +153,10 @@ impl Fails for RegistryError {
                 ))
             }
             Self::Unreached { source, .. } => source.failure(),
-            Self::Http(error) => error.failure(),
+            Self::Http(error) => error.of_server(),
+            Self::Unanswered { .. } => of(FailureKind::Unreachable, "network").hint(
+                "run the command again once the server is up: publishing content that it already has changes nothing",
+            ),
             Self::Answer { kind, code, hint, .. } => Failure { kind: *kind, code, hint: hint.clone().map(Hint::from) },
             Self::Mirrored(MirrorError::Read(error)) => error.failure(),
             Self::Mirrored(MirrorError::Store(error)) => error.failure(),

@@ -55,7 +55,9 @@ pub(super) struct Credential {
     /// Bearer token, if there is one.
     pub token: Option<String>,
     /// Hint on how to have the environment's token sent, if it was withheld.
-    pub hint: Option<String>,
+    pub withheld: Option<String>,
+    /// Hint if the server does not accept the token, which is from the environment.
+    pub unaccepted: Option<String>,
 }
 
 /// A registry on a server.
@@ -218,10 +220,15 @@ impl Web {
         if let Some(Ok(from)) = release.forked_from.as_ref().map(serde_json::to_string) {
             path.push_str(&format!("&forked_from={}", skill::uri::component(&from)));
         }
-        let answer = self.ask(
-            &path,
-            &HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() },
-        )?;
+        let sent = HttpRequest { method: "PUT", body: Some(("application/zip", archive)), ..HttpRequest::default() };
+        let answer = self.ask(&path, &sent).map_err(|error| match error {
+            RegistryError::Http(HttpError::Unreached { message, .. }) => RegistryError::Unanswered {
+                url: self.url.clone(),
+                release: format!("{} {}", release.name, release.version),
+                message,
+            },
+            error => error,
+        })?;
         if answer.status != 200 {
             let (name, version) = (release.name.clone(), release.version.clone());
             return Err(match self.refused(&answer) {
@@ -338,6 +345,7 @@ impl Web {
             404 => ("not_found", FailureKind::NotFound),
             _ => ("registry_unreachable", FailureKind::Unreachable),
         });
+        let Credential { withheld, unaccepted, .. } = self.credential.clone();
         let login = || format!("sign in: skillhub login {}", self.url);
         RegistryError::Answer {
             url: self.url.clone(),
@@ -349,8 +357,8 @@ impl Web {
             }),
             hint: match answer.status {
                 301 | 302 | 303 | 307 | 308 => Some("use the registry's new address, if you trust it".to_owned()),
-                401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
-                403 => self.credential.hint.clone().or_else(|| text("hint")),
+                401 => Some(withheld.or(unaccepted).unwrap_or_else(login)),
+                403 => withheld.or_else(|| text("hint")),
                 _ => text("hint"),
             },
         }

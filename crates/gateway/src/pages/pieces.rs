@@ -167,17 +167,24 @@ pub fn verdict_of(revision: &Revision, texts: &Texts) -> Markup {
     html! { @if !revision.tombstone { (verdict(texts, revision.verdict)) } }
 }
 
-/// Renders the heading of a skill's pages, with links between them.
+/// Renders the heading of a page about a skill with a history, with links to the others.
 pub fn heading(name: &str, title: &str, reader: &Reader, here: &str) -> Markup {
     let words = &reader.texts.library;
     let ways = [("", words.skill), ("/history", words.history)];
     html! {
-        p.path-to { a href="/" { (words.skills) } " / " @if here.is_empty() { (name) } @else { a href={ "/skills/" (name) } { (name) } } }
-        h1 { (title) }
+        (heading_alone(name, title, reader, here))
         nav.views aria-label=(name) {
             @for (at, word) in ways {
                 a href={ "/skills/" (name) (at) } aria-current=[(at == here).then_some("true")] { (word) }
             }
         }
+    }
+}
+
+/// Renders the heading of a page about a skill, which may have no history.
+pub fn heading_alone(name: &str, title: &str, reader: &Reader, here: &str) -> Markup {
+    html! {
+        p.path-to { a href="/" { (reader.texts.library.skills) } " / " @if here.is_empty() { (name) } @else { a href={ "/skills/" (name) } { (name) } } }
+        h1 { (title) }
     }
 }

@@ -26,7 +26,7 @@ use web::{
 use super::{
     files::{NOW, files},
     home::ListStatus,
-    pieces::{PageQuery, done, heading, line},
+    pieces::{PageQuery, done, heading, heading_alone, line},
     runs::runs,
     signed_in::{SignedIn, SignedInForm, answer},
 };
@@ -128,7 +128,11 @@ impl<'a> View<'a> {
         };
         Ok(html! {
             header.title {
-                (heading(self.name.as_str(), self.name.as_str(), self.guest, ""))
+                @if self.head.is_some() {
+                    (heading(self.name.as_str(), self.name.as_str(), self.guest, ""))
+                } @else {
+                    (heading_alone(self.name.as_str(), self.name.as_str(), self.guest, ""))
+                }
                 p.facts { (self.standing.badges(texts)) }
                 @if let Some(title) = &self.title { p { strong { (visible(title)) } } }
                 (lead(&self.description))

@@ -27,7 +27,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skill::Limits;
-use web::ApiError;
+use web::{ApiError, extract::RawBody};
 
 use super::Dialect;
 use crate::gateway::{RequestCredentials, Shared, run_blocking};
@@ -50,12 +50,12 @@ struct Call {
 }
 
 impl Call {
-    async fn of(request: Request, gateway: &Shared) -> Result<Self, Response> {
+    async fn of(request: Request, gateway: &Shared) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         let pattern = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
         let route = format!("{} {pattern}", parts.method);
         let request = Request::from_parts(parts.clone(), body);
-        let body = Bytes::from_request(request, gateway).await.map_err(IntoResponse::into_response)?;
+        let RawBody(body) = RawBody::from_request(request, gateway).await?;
         Ok(Self { parts, body, route })
     }
 
@@ -79,7 +79,7 @@ impl Call {
 async fn bodies(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
     let mut call = match Call::of(request, &gateway).await {
         Ok(call) => call,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     if let Err(error) = translate(&mut call, &gateway).await {
         return error.into_response();

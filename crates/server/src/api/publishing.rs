@@ -7,13 +7,13 @@ use registry_index::{Deprecation, ForkedFrom};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::json;
-use skill::QualifiedName;
+use skill::{Owner, QualifiedName, SkillName};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     HubState,
     documents::{Done, OneRelease, PublishedDocument, StarsDocument},
-    extract::{Archive, Body, Parameters, Path},
+    extract::{Body, Parameters, Path, RawBody},
     name_of,
     reading::{ReleasePath, bad, of_release},
     run,
@@ -57,7 +57,7 @@ pub async fn publish(
     caller: Caller,
     Path(at): Path<ReleasePath>,
     parameters: Parameters<PublishParameters>,
-    archive: Archive,
+    archive: RawBody,
 ) -> Result<Json<PublishedDocument>, ApiError> {
     let permit = hub.contents.lanes.permit(archive.0.len() as u64).await;
     let published = run(&hub, move |hub| {
@@ -91,13 +91,29 @@ fn submission(at: &ReleasePath, said: PublishParameters, archive: Bytes) -> Resu
     let forked_from =
         said.forked_from.map(|text| serde_json::from_str::<ForkedFrom>(&text).map_err(|error| bad(&error)));
     Ok(Submission {
-        name: name_of(&at.owner, &at.name)?,
+        name: new_name(&at.owner, &at.name)?,
         version: exact(&at.version)?,
         changelog: said.changelog,
         signature: signature.transpose()?,
         forked_from: forked_from.transpose()?,
         archive,
     })
+}
+
+/// Parses the name of a release to be published. Unlike a name that is looked up, an invalid one is explained.
+fn new_name(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
+    let unfit = |why: &str| {
+        ApiError::bad_request(format!("cannot publish a skill named {name:?}: {why}")).hint(
+            "use 1 to 64 lower-case ASCII letters, digits and single hyphens, as in pdf-forms; keep a title in \
+             `metadata.title` of the frontmatter",
+        )
+    };
+    let owner = Owner::parse(owner).map_err(|error| bad(&error))?;
+    let name = SkillName::parse_standard(name).map_err(|error| unfit(&error.to_string()))?;
+    match name.unpublishable() {
+        Some(why) => Err(unfit(why)),
+        None => Ok(QualifiedName { owner, name }),
+    }
 }
 
 fn exact(version: &str) -> Result<Version, ApiError> {

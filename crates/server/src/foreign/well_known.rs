@@ -15,18 +15,12 @@
 
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 
-use axum::{
-    Extension, Router,
-    extract::{Path, State},
-    http::HeaderMap,
-    response::Response,
-    routing::get,
-};
+use axum::{Extension, Router, extract::State, http::HeaderMap, response::Response, routing::get};
 use registry_index::Entry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Owner, QualifiedName, SkillName, SkillPath};
-use web::Client;
+use web::{Client, extract::Path};
 
 use super::{
     facts_cache::{Facts, FactsCache},

@@ -10,6 +10,7 @@ use web::pages::{Content, encoded, listing};
 
 use super::{
     opened::{Opened, opened},
+    release_page,
     visitor::{Visitor, answer},
 };
 use crate::{
@@ -33,8 +34,7 @@ pub async fn file(
         let file = bundle.get(&path).ok_or_else(none)?;
         let files = format!("/{}/files/{}/", entry.name, entry.version);
         let raw = format!("/v1/skills/{}/{}/files/{}", entry.name, entry.version, encoded(path.as_str()));
-        let above =
-            html! { a href={ "/" (entry.name) "?version=" (entry.version) } { (entry.name) " " (entry.version) } };
+        let above = html! { a href=(release_page(&entry.name, &entry.version)) { (entry.name) " " (entry.version) } };
         let beside = html! { a href=(raw) download { (texts.download) } };
         let body = listing(&path, file, &judgement.report.findings, &files, &above, &beside, texts);
         Ok(Content::new(format!("{path} · {}", entry.name), body))

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use web::pages::{Content, proof, reason_field, time_of, visible};
 
 use super::{
+    release_page,
     skills::release_fields,
     visitor::{Sent, Visitor, answer, refused},
 };
@@ -89,7 +90,7 @@ fn shown(visitor: &Visitor, report: &ReportOfRelease) -> Markup {
     let texts = visitor.texts;
     html! {
         li id={ "report-" (report.id) } {
-            h3 { a href={ "/" (report.skill) "?version=" (report.version) } { (report.skill) " " (report.version) } }
+            h3 { a href=(release_page(&report.skill, &report.version)) { (report.skill) " " (report.version) } }
             p.facts { span { (visible(&report.account)) } span { (time_of(visitor, &report.created_at)) } }
             blockquote { (visible(&report.reason)) }
             form method="post" action="/-/moderation/uphold" {
@@ -111,7 +112,7 @@ fn held_back(visitor: &Visitor, one: &Quarantined) -> Markup {
     let texts = visitor.texts;
     html! {
         li {
-            h3 { a href={ "/" (one.skill) "?version=" (one.version) } { (one.skill) " " (one.version) } }
+            h3 { a href=(release_page(&one.skill, &one.version)) { (one.skill) " " (one.version) } }
             p.facts { span { (visible(&one.account)) } span { (time_of(visitor, &one.at)) } }
             blockquote { (visible(&one.reason)) }
             form method="post" action="/-/moderation/restore" {
@@ -132,7 +133,7 @@ fn held_copy(visitor: &Visitor, copy: &HeldCopy) -> Markup {
     let texts = visitor.texts;
     html! {
         li {
-            h3 { a href={ "/" (copy.skill) "?version=" (copy.version) } { (copy.skill) " " (copy.version) } }
+            h3 { a href=(release_page(&copy.skill, &copy.version)) { (copy.skill) " " (copy.version) } }
             p.facts { span { "= " (visible(&copy.copy_of)) } span { (time_of(visitor, &copy.at)) } }
             form method="post" action="/-/moderation/restore" {
                 (proof(visitor))

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use web::pages::{proof, reason_field};
 
 use super::{
+    release_page,
     skills::release_fields,
     visitor::{Sent, Visitor, refused},
 };
@@ -54,7 +55,7 @@ pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>
         let entry = hub.release(&name_of(owner, name)?, &fields.version)?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         hub.stores.activity.report(&skill, &version, &reason(&fields.reason)?, account, Timestamp::now())?;
-        Ok(format!("/{skill}?version={version}&reported=1"))
+        Ok(format!("{}&reported=1", release_page(&skill, &version)))
     });
     match noted.await {
         Ok(place) => visitor.to(&place),

@@ -17,7 +17,7 @@ use super::{
     chart,
     install::install,
     opened::{Opened, opened},
-    report, skills,
+    release_page, report, skills,
     visitor::{Visitor, answer},
 };
 use crate::{
@@ -129,7 +129,7 @@ impl View<'_> {
                 (lead(&entry.description))
             }
             @if self.was_reported { p.note.good role="status" { (texts.reported) } }
-            @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message())) } }
+            @if let Some(barrier) = &barrier { p.note { (visible(&barrier.message_for(entry))) } }
             @if let Some(reason) = entry.yanked_reason() { p.note { (texts.yanked) ": " (visible(reason)) } }
             @if let Some(deprecated) = entry.deprecated() { p.note { (visible(&deprecated.to_string())) } }
             @if !self.chosen.is_newest { p.note { (texts.not_newest) " " a href={ "/" (entry.name) } { (texts.to_newest) } } }
@@ -196,7 +196,7 @@ impl View<'_> {
                         @for (at, entry) in self.chosen.entries.iter().take(LISTED).enumerate() {
                             tr {
                                 td {
-                                    a href={ "/" (name) "?version=" (entry.version) } aria-current=[(entry.version == self.chosen.entry.version).then_some("true")] {
+                                    a href=(release_page(name, &entry.version)) aria-current=[(entry.version == self.chosen.entry.version).then_some("true")] {
                                         (entry.version)
                                     }
                                 }

@@ -197,6 +197,18 @@ async fn skill_page_shows_capabilities_and_install_command() {
 }
 
 #[tokio::test]
+async fn links_escape_build_metadata() {
+    let server = server(Visibility::Public);
+    server.publish("acme/notes", "2.0.0+b1", "Run the last step.\n", &[]);
+    let place = "/acme/notes?version=2.0.0%2Bb1";
+    assert_eq!(server.get(place).await.status, StatusCode::OK);
+    for path in ["/acme/notes", "/acme/notes/files/2.0.0+b1/SKILL.md"] {
+        let page = server.get(path).await.text;
+        assert!(page.contains(&format!("href=\"{place}\"")) && !page.contains("version=2.0.0+b1"), "{path}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn hostile_text_stays_inert() {
     let server = server(Visibility::Public);
     for path in
@@ -300,7 +312,8 @@ async fn admin_decides_reports_and_releases() {
     assert_eq!(decide("uphold-and-quarantine", "report=1&reason=it+phones+home").await, StatusCode::SEE_OTHER);
     assert!(server.hub.stores.activity.reports(true).unwrap().is_empty());
     let held = server.get("/acme/notes?version=1.1.0").await;
-    assert!(held.status == StatusCode::OK && held.text.contains("it phones home"), "{}", held.text);
+    let told = "acme/notes 1.1.0 is under quarantine: it phones home";
+    assert!(held.status == StatusCode::OK && held.text.contains(told), "{}", held.text);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
     for path in ["/acme/notes/files/1.1.0/SKILL.md", "/acme/notes?version=1.1.0", "/acme/notes/diff/1.0.0/1.1.0"] {
         let inspected = server.get_with(path, &cookie).await;

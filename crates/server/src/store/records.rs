@@ -250,12 +250,13 @@ impl WithheldReason {
         }
     }
 
-    /// Returns the predicate of a sentence about the release, without its name.
+    /// Returns a sentence about the release that is not served.
     #[must_use]
-    pub fn message(&self) -> String {
+    pub fn message_for(&self, entry: &Entry) -> String {
+        let (name, version) = (&entry.name, &entry.version);
         match self {
-            Self::Quarantined(reason) => format!("is under quarantine: {reason}"),
-            Self::Held(reason) => format!("is on hold: {reason}"),
+            Self::Quarantined(reason) => format!("{name} {version} is under quarantine: {reason}"),
+            Self::Held(reason) => format!("{name} {version} is on hold: {reason}"),
         }
     }
 

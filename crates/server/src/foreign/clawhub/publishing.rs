@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
 };
 use registry_index::ForkedFrom;
@@ -13,7 +13,10 @@ use semver::Version;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
-use web::{Client, Parameters};
+use web::{
+    Client, Parameters,
+    extract::{self, Path, RawBody},
+};
 
 use super::ClawhubQuery;
 use crate::{
@@ -41,7 +44,7 @@ pub async fn upload_url(
     caller: Caller,
     client: Client,
     headers: HeaderMap,
-    body: Bytes,
+    RawBody(body): RawBody,
 ) -> Result<Json<Value>, ApiError> {
     let announced: Announced = read(&body)?;
     publisher(&hub, &caller)?;
@@ -60,7 +63,7 @@ pub async fn upload(
     State(hub): HubState,
     caller: Caller,
     Path(ticket): Path<String>,
-    body: Bytes,
+    RawBody(body): RawBody,
 ) -> Result<Json<Value>, ApiError> {
     let account = publisher(&hub, &caller)?.clone();
     let announced = digest(&ticket)?;
@@ -107,7 +110,7 @@ struct Sent {
 }
 
 /// Publishes what was sent.
-pub async fn publish(State(hub): HubState, caller: Caller, body: Bytes) -> Result<Json<Value>, ApiError> {
+pub async fn publish(State(hub): HubState, caller: Caller, RawBody(body): RawBody) -> Result<Json<Value>, ApiError> {
     let publication: Publication = read(&body)?;
     // Reserves memory for a skill of the largest size, because the request does not have the sizes.
     let permit = hub.contents.lanes.permit(Limits::default().skill_bytes).await;
@@ -257,5 +260,5 @@ fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
         let message = format!("the request must have at most {BODY_BYTES} bytes");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
-    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(error.to_string()))
+    extract::json(body)
 }

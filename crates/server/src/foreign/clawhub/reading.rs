@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use axum::{
     Extension, Json,
-    extract::{Path, State},
+    extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use registry_index::{Entry, newest};
 use serde_json::{Value, json};
 use skill::{QualifiedName, SkillPath};
-use web::{Client, Parameters};
+use web::{Client, Parameters, extract::Path};
 
 use super::{
     ClawhubQuery,

@@ -3,7 +3,7 @@
 mod migrations;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row, TransactionBehavior};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -32,6 +32,14 @@ pub enum DatabaseError {
     /// SQLite returned an error.
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// The file is damaged, or is none of SQLite.
+    #[error("the database {} is damaged: {source}", path.display())]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of SQLite.
+        source: rusqlite::Error,
+    },
     /// A newer build wrote the file.
     #[error("a newer version of skillhub wrote the database: it has {found}")]
     Newer {
@@ -68,6 +76,11 @@ impl Fails for DatabaseError {
     fn failure(&self) -> Failure {
         match self {
             Self::Sqlite(_) => Failure::io().hint("use a writable folder of your own: --data DIR"),
+            Self::Damaged { .. } => Failure::new(FailureKind::Integrity, "damaged_database").hint(
+                "stop the server and put the file of a backup in its place (docs/guides/server.md, Backup); if there \
+                 is none, move it away: the server then starts with all releases, but without accounts, tokens, stars \
+                 and counts",
+            ),
             Self::Newer { .. } => Failure::new(FailureKind::Failed, "newer_format")
                 .hint("use that version of skillhub or a newer one, or restore a backup from before the upgrade"),
             Self::Altered { .. } => {
@@ -95,6 +108,16 @@ impl Database {
     /// # Errors
     /// [`DatabaseError`]
     pub fn open(path: &Path) -> Result<Self, DatabaseError> {
+        let damage = [Some(ErrorCode::DatabaseCorrupt), Some(ErrorCode::NotADatabase)];
+        Self::connected(path).map_err(|error| match error {
+            DatabaseError::Sqlite(source) if damage.contains(&source.sqlite_error_code()) => {
+                DatabaseError::Damaged { path: path.to_owned(), source }
+            }
+            other => other,
+        })
+    }
+
+    fn connected(path: &Path) -> Result<Self, DatabaseError> {
         let mut writer = Connection::open(path)?;
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
