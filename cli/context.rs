@@ -93,11 +93,17 @@ impl Context {
         }
     }
 
-    /// Replaces the hint of an error about a skill that is not in the project but was installed for the user.
-    pub fn hint_behind(&self, error: CliError, command: &str, skill: &SkillName) -> CliError {
-        match error.exit == Exit::NotFound && self.is_installed_behind(skill) {
-            true => error.hint(format!("it is installed for you, not in this project: {command} {skill} --global")),
-            false => error,
+    /// Replaces the hint of an error about a skill that is not in the selected library, but installed in the other one.
+    pub fn hint_elsewhere(&self, error: CliError, command: &str, skill: &SkillName) -> CliError {
+        if error.exit != Exit::NotFound {
+            return error;
+        }
+        match self.installed_elsewhere(skill) {
+            Some(Scope::User) => {
+                error.hint(format!("it is installed for you, not in this project: {command} {skill} --global"))
+            }
+            Some(_) => error.hint(format!("it is installed in this project, not for you: {command} {skill} --project")),
+            None => error,
         }
     }
 
