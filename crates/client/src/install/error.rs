@@ -13,7 +13,7 @@ use library::{
 use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError, shell_word};
 use thiserror::Error;
 
@@ -380,8 +380,8 @@ impl Fails for InstallError {
             Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
             Self::NotInstalled { is_here, .. } => of(FailureKind::NotFound, "not_found").hint(match is_here {
-                true => "only installed skills have a source to update from",
-                false => "list the installed skills: skillhub list",
+                true => Hint::from("only installed skills have a source to update from"),
+                false => Hint::from("list the installed skills: ").step(NextStep::ListSkills),
             }),
             Self::Vanished { moved: Some(address), .. } => of(FailureKind::NotFound, "not_found")
                 .hint(format!("it moved; follow it with: skillhub install {}", shell_word(address))),
