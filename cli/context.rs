@@ -15,7 +15,7 @@ use compose::{ServerSettings, ToolHost};
 use library::{Library, Scope, System};
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
-use skill::{SkillName, failure::FailureKind};
+use skill::{SkillName, counted, failure::FailureKind};
 
 use crate::{
     args::Global,
@@ -90,6 +90,22 @@ impl Context {
     pub fn note_behind(&self, library: &Library) {
         if self.is_behind(library) && !self.out.json {
             self.out.note(&format!("note: this skill is in the user's library, {}", self.shown(library.path())));
+        }
+    }
+
+    /// Returns the user's library behind that of a project, followed by its groups. Empty if there is none, or if it
+    /// cannot be opened, which other commands report.
+    pub fn libraries_behind(&self) -> Vec<Library> {
+        let mut libraries = self.visible_with_groups().unwrap_or_default();
+        libraries.retain(|library| self.is_behind(library));
+        libraries
+    }
+
+    /// Notes that the user's library has more of what was listed for a project, with the command that lists it.
+    pub fn note_more_behind(&self, count: usize, what: &str, command: &str) {
+        if count > 0 && !self.out.json {
+            let more = counted(count, what);
+            self.out.note(&format!("note: this is the project's library; the user's has {more}: {command} --global"));
         }
     }
 
