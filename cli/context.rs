@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     io::{self, IsTerminal},
     ops::Deref,
-    path::{MAIN_SEPARATOR, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -128,11 +128,11 @@ impl Context {
         let real = |path: &Path| library::real_path(path).unwrap_or_else(|_| path.to_owned());
         let root = self.project().map(real);
         if let Some(below) = root.as_ref().and_then(|root| path.strip_prefix(root).ok()) {
-            return below.display().to_string();
+            return self.short(below);
         }
-        match path.strip_prefix(&self.user_home).or_else(|_| path.strip_prefix(real(&self.user_home))) {
-            Ok(below) => format!("~{MAIN_SEPARATOR}{}", below.display()),
-            Err(_) => path.display().to_string(),
+        match path.strip_prefix(real(&self.user_home)) {
+            Ok(below) => self.short(&self.user_home.join(below)),
+            Err(_) => self.short(path),
         }
     }
 }
