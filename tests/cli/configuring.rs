@@ -79,7 +79,7 @@ fn faults_beyond_the_schema_have_places() {
 
 /// Values that earlier versions accepted: each is a fault with its place and the values that work, but is still loaded.
 #[test]
-fn values_that_never_work_are_faults_only_of_the_check() {
+fn unusable_values_are_faults_but_load() {
     let sandbox = Sandbox::new();
     for (text, place, advice) in [
         ("[library]\nstorage = 'sqlite'\n", "2:1 library.storage -", "must be one of: git"),

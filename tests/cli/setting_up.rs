@@ -359,7 +359,7 @@ fn text_of_setup_fits_narrow_terminals() {
         for args in [&["setup"][..], &["setup", "-y"], &["setup", "--undo"]] {
             let mut command = Command::new("sh");
             let sized = format!("stty cols {columns} && exec \"$0\" --color never \"$@\"");
-            sandbox.confine(&mut command).args(["-c", &sized, env!("CARGO_BIN_EXE_skillhub")]).args(args);
+            sandbox.confine(&mut command).args(["-c", sized.as_str(), env!("CARGO_BIN_EXE_skillhub")]).args(args);
             let answer = sandbox.with_terminal_typing(command, args, Terminal::BOTH, "n\n").exits(0);
             for line in answer.text().lines() {
                 // A long path and a command stay whole, on a line of their own.

@@ -465,7 +465,7 @@ fn old_lock_entries_gain_capabilities_later() {
 }
 
 #[test]
-fn skill_of_the_other_library_is_named_with_its_flag() {
+fn other_library_is_named_with_its_flag() {
     let sandbox = Sandbox::project();
     sandbox.skill("here", "Writes notes. Use in tests.", &[]);
     sandbox.skill("mine", "Writes notes. Use in tests.", &[]);

@@ -71,7 +71,8 @@ fn names(path: &Path, is_wanted: impl Fn(&FileType) -> bool) -> Vec<String> {
     names
 }
 
-/// Loads the skill in a folder; `None` if there is none or it is invalid. One that is too large is named with its fault.
+/// Loads the skill in a folder; `None` if there is none or it is invalid. One that is too large is named with its
+/// fault.
 fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     let parent = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
     let name = path.file_name()?.to_str()?;

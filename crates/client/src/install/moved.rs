@@ -6,8 +6,8 @@ use super::{Candidate, InstallError, Installer};
 use crate::{cache::Cache, spec::GitSpec};
 
 impl Installer<'_> {
-    /// Replaces the error for a taken name if the candidate's repository no longer has the installed skill in its folder,
-    /// which is `from`.
+    /// Replaces the error for a taken name if the candidate's repository no longer has the installed skill in its
+    /// folder, which is `from`.
     pub(super) fn or_moved(
         &self,
         error: InstallError,

@@ -216,8 +216,8 @@ impl Workspace {
         library.scope() != self.place.scope
     }
 
-    /// Returns the scope in which a skill is installed if it is not the selected one: the user's, or that of the project
-    /// around the current folder. An explicitly set folder is the only one.
+    /// Returns the scope in which a skill is installed if it is not the selected one: the user's, or that of the
+    /// project around the current folder. An explicitly set folder is the only one.
     pub fn installed_elsewhere(&self, skill: &SkillName) -> Option<Scope> {
         let other = match self.place.scope {
             _ if self.place.named => return None,
