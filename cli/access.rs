@@ -121,7 +121,7 @@ impl RequestedOperation {
 
     /// Adds the nearest name in the list of skills to the error for a name that is not in it.
     pub fn with_nearest(&self, context: &Context, error: CliError) -> CliError {
-        let hint = error.hint.as_deref().filter(|hint| error.exit == Exit::NotFound && hint.contains("skillhub list"));
+        let hint = error.hint.as_deref().filter(|_| error.exit == Exit::NotFound && error.lists_skills);
         let ([asked], Some(hint)) = (self.skills.as_slice(), hint) else { return error };
         let Ok(catalogue) = context.catalogue(&context.places(false), Vec::new(), None) else { return error };
         let names = catalogue.skills.iter().map(|listed| listed.name.as_str());

@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     io::{self, IsTerminal},
     ops::Deref,
-    path::{MAIN_SEPARATOR, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -15,7 +15,7 @@ use compose::{ServerSettings, ToolHost};
 use library::{Library, Scope, System};
 use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
-use skill::{SkillName, failure::FailureKind};
+use skill::{SkillName, counted, failure::FailureKind};
 
 use crate::{
     args::Global,
@@ -93,11 +93,33 @@ impl Context {
         }
     }
 
-    /// Replaces the hint of an error about a skill that is not in the project but was installed for the user.
-    pub fn hint_behind(&self, error: CliError, command: &str, skill: &SkillName) -> CliError {
-        match error.exit == Exit::NotFound && self.is_installed_behind(skill) {
-            true => error.hint(format!("it is installed for you, not in this project: {command} {skill} --global")),
-            false => error,
+    /// Returns the user's library behind that of a project, followed by its groups. Empty if there is none, or if it
+    /// cannot be opened, which other commands report.
+    pub fn libraries_behind(&self) -> Vec<Library> {
+        let mut libraries = self.visible_with_groups().unwrap_or_default();
+        libraries.retain(|library| self.is_behind(library));
+        libraries
+    }
+
+    /// Notes that the user's library has more of what was listed for a project, with the command that lists it.
+    pub fn note_more_behind(&self, count: usize, what: &str, command: &str) {
+        if count > 0 && !self.out.json {
+            let more = counted(count, what);
+            self.out.note(&format!("note: this is the project's library; the user's has {more}: {command} --global"));
+        }
+    }
+
+    /// Replaces the hint of an error about a skill that is not in the selected library, but installed in the other one.
+    pub fn hint_elsewhere(&self, error: CliError, command: &str, skill: &SkillName) -> CliError {
+        if error.exit != Exit::NotFound {
+            return error;
+        }
+        match self.installed_elsewhere(skill) {
+            Some(Scope::User) => {
+                error.hint(format!("it is installed for you, not in this project: {command} {skill} --global"))
+            }
+            Some(_) => error.hint(format!("it is installed in this project, not for you: {command} {skill} --project")),
+            None => error,
         }
     }
 
@@ -106,11 +128,11 @@ impl Context {
         let real = |path: &Path| library::real_path(path).unwrap_or_else(|_| path.to_owned());
         let root = self.project().map(real);
         if let Some(below) = root.as_ref().and_then(|root| path.strip_prefix(root).ok()) {
-            return below.display().to_string();
+            return self.short(below);
         }
-        match path.strip_prefix(&self.user_home).or_else(|_| path.strip_prefix(real(&self.user_home))) {
-            Ok(below) => format!("~{MAIN_SEPARATOR}{}", below.display()),
-            Err(_) => path.display().to_string(),
+        match path.strip_prefix(real(&self.user_home)) {
+            Ok(below) => self.short(&self.user_home.join(below)),
+            Err(_) => self.short(path),
         }
     }
 }

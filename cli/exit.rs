@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use skill::{
     Problem,
     archive::ArchiveError,
-    failure::{Fails, FailureKind},
+    failure::{Fails, FailureKind, NextStep},
 };
 use skill_manage::WaiveError;
 
@@ -75,6 +75,8 @@ pub struct CliError {
     pub message: String,
     /// Suggested next step.
     pub hint: Option<String>,
+    /// True if the hint lists the skills, so that the nearest name helps.
+    pub lists_skills: bool,
     /// Structured data for programs.
     pub details: Box<Value>,
 }
@@ -82,7 +84,7 @@ pub struct CliError {
 impl CliError {
     /// Creates an error without hint and details.
     pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        Self { code, exit, message: message.into(), hint: None, details: Box::new(json!({})) }
+        Self { code, exit, message: message.into(), hint: None, lists_skills: false, details: Box::new(json!({})) }
     }
 
     /// Creates a usage error.
@@ -92,7 +94,7 @@ impl CliError {
 
     /// Sets the hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self { hint: Some(hint.into()), lists_skills: false, ..self }
     }
 
     /// Replaces the hint if the scan blocked the command and `accept_hint` is given.
@@ -152,6 +154,7 @@ impl From<Refusal> for CliError {
             code: failure.code,
             exit: failure.kind.into(),
             message,
+            lists_skills: failure.hint.as_ref().is_some_and(|hint| hint.names(&NextStep::ListSkills)),
             hint: failure.hint.map(|hint| hint.to_string()),
             details,
         }
@@ -163,10 +166,10 @@ impl From<WaiveError> for CliError {
         let (message, hint) = (error.to_string(), error.hint());
         let (code, exit) = match error {
             WaiveError::Library(error) => return error.into(),
-            WaiveError::NoSkill(_) | WaiveError::NoRule(_) | WaiveError::NoFinding { .. } => {
+            WaiveError::NoSkill(name) => return library::FindError::NoSkill(name).into(),
+            WaiveError::NoRule(_) | WaiveError::NoFinding { .. } | WaiveError::NoSuchWaiver(_) => {
                 ("not_found", Exit::NotFound)
             }
-            WaiveError::NoSuchWaiver(_) => ("not_found", Exit::NotFound),
             WaiveError::NotWaivable(_) | WaiveError::TooMany(..) => ("policy_denied", Exit::Refused),
             WaiveError::Unreadable(..) => ("external_blocked", Exit::Blocked),
             WaiveError::SeveralFiles { .. } => ("ambiguous_match", Exit::Conflict),

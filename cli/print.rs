@@ -140,6 +140,9 @@ impl Write for Page {
     }
 }
 
+/// Maximum width of text that is wrapped everywhere, in columns.
+const PAGE: usize = 80;
+
 /// Number of bytes that are tested at once.
 const PIECE: usize = 256;
 
@@ -307,6 +310,11 @@ fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
 /// Returns the width of the terminal, if there is one.
 pub fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+/// Returns the width for text that is wrapped everywhere, also in a pipe: that of the terminal, at most 80 columns.
+pub fn page_columns() -> usize {
+    terminal_columns().unwrap_or(PAGE).min(PAGE)
 }
 
 /// Returns the height of the terminal, or 40 lines if it is unknown.

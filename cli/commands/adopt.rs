@@ -19,11 +19,11 @@ use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint, is_acceptable_at_once},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
-    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible, wrapped_message},
+    print::{
+        BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, page_columns, problem_line, shell_word, visible,
+        wrapped_message,
+    },
 };
-
-/// Width of the text output, in columns.
-const WIDTH: usize = 80;
 
 /// Indentation of a reason that does not fit beside its skill, below the skill's name.
 const REASON: &str = "            ";
@@ -171,12 +171,14 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
 
 /// Prints a text in lines that fit, each with this indentation.
 fn write_indented(out: &mut Page, indent: &str, text: &str) -> io::Result<()> {
-    wrapped_message(text, WIDTH - indent.len()).iter().try_for_each(|line| writeln!(out, "{indent}{line}"))
+    wrapped_message(text, page_columns().saturating_sub(indent.len()))
+        .iter()
+        .try_for_each(|line| writeln!(out, "{indent}{line}"))
 }
 
 /// Prints a warning in lines that fit, each with this indentation.
 fn note(out: &mut Page, indent: &str, warning: &str) -> io::Result<()> {
-    let lines = wrapped_message(&format!("{WARN}note{WARN:#}: {warning}"), WIDTH - indent.len());
+    let lines = wrapped_message(&format!("{WARN}note{WARN:#}: {warning}"), page_columns().saturating_sub(indent.len()));
     lines.iter().try_for_each(|line| out.message(format_args!("{indent}{line}")))
 }
 
@@ -188,7 +190,7 @@ fn lines(context: &Context, all: &[Adopted], out: &mut Page) -> io::Result<()> {
         let name = skill.name.as_ref().map_or_else(of_source, ToString::to_string);
         let why = visible(&reason(context, skill));
         let head = format!("{style}{word:<11}{style:#} {STRONG}{}{STRONG:#}", visible(&name));
-        if word.len().max(11) + name.width() + why.width() + 3 <= WIDTH {
+        if word.len().max(11) + name.width() + why.width() + 3 <= page_columns() {
             writeln!(out, "{head}  {why}")?;
         } else {
             writeln!(out, "{head}")?;

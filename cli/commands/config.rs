@@ -16,6 +16,10 @@ use crate::{
 /// Maximum width of a value, in columns.
 const VALUE: usize = 60;
 
+/// Note for everyone who is not a person at a terminal.
+const LEFT_OUT: &str = "[agents], [[permissions]] and [tools.groups] are left out here, because agents must not learn \
+                        from them which skills are hidden; a person sees them at a terminal";
+
 /// The configuration.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
@@ -176,18 +180,18 @@ fn describe(fault: &ConfigFault) -> String {
 }
 
 fn show(context: &Context) -> Result<Exit, CliError> {
-    let settings = context.settings_in_force().map_err(|error| {
-        let has_lines = error.failure.kind == FailureKind::Usage;
-        let error = CliError::from(error);
-        if has_lines { error.hint("to list every fault with its line: skillhub config check") } else { error }
-    })?;
+    let settings = context.settings_in_force()?;
     context.out.answer(&json!({"ok": true, "settings": settings}), |out| {
         let mut table = Table::new(&["setting", "value", "from"]);
         for setting in settings.iter().filter(|setting| !setting.value.is_null()) {
             let value = Table::cut(&visible(&setting.value.to_string()), VALUE);
             table.row(&[visible(&setting.key), value, origin(context, setting)]);
         }
-        table.write(out)
+        table.write(out)?;
+        if !context.is_person() {
+            out.message(format_args!("{LEFT_OUT}"))?;
+        }
+        Ok(())
     })?;
     Ok(Exit::Done)
 }

@@ -196,22 +196,27 @@ fn write_unmanaged(context: &Context, unmanaged: &[Found], out: &mut dyn Write) 
     let verb = if unmanaged.len() == 1 { "is" } else { "are" };
     writeln!(out, "\n{} in agents' folders {verb} not managed yet:", counted(unmanaged.len(), "skill"))?;
     for found in unmanaged.iter().take(SHOWN) {
-        writeln!(out, "  {STRONG}{}{STRONG:#}  {}", found.skill.name, context.short(&found.skill.path))?;
+        let fault = found.skill.fault.as_ref().map(|fault| format!(": {fault}")).unwrap_or_default();
+        writeln!(out, "  {STRONG}{}{STRONG:#}  {}{fault}", found.skill.name, context.short(&found.skill.path))?;
     }
     if unmanaged.len() > SHOWN {
         writeln!(out, "  and {} more", unmanaged.len() - SHOWN)?;
     }
-    writeln!(out, "Manage them:")?;
-    adoptions(context, unmanaged).iter().try_for_each(|command| writeln!(out, "  {command}"))
+    let commands = adoptions(context, unmanaged);
+    if !commands.is_empty() {
+        writeln!(out, "Manage them:")?;
+    }
+    commands.iter().try_for_each(|command| writeln!(out, "  {command}"))
 }
 
-/// Returns the commands that adopt all unmanaged skills. The user's skills go into the user's library.
+/// Returns the commands that adopt all unmanaged skills without a fault. The user's skills go into the user's library.
 fn adoptions(context: &Context, unmanaged: &[Found]) -> Vec<String> {
+    let has_faults = unmanaged.iter().any(|found| found.skill.fault.is_some());
     let paths = |of_user: bool| {
-        let of = |scope: &&Found| (scope.scope == Scope::User) == of_user;
+        let of = |found: &&Found| (found.scope == Scope::User) == of_user && found.skill.fault.is_none();
         let skills: Vec<&Path> = unmanaged.iter().filter(of).map(|found| found.skill.path.as_path()).collect();
         let mut paths: Vec<&Path> = match skills.as_slice() {
-            [only] => vec![only],
+            some if has_faults || some.len() == 1 => some.to_vec(),
             many => many.iter().filter_map(|path| path.parent()).collect(),
         };
         paths.dedup();

@@ -31,8 +31,9 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let name = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let (mut events, unreadable) = context.library()?.events()?;
     let is_seen = context.seen()?;
-    events.retain(|event| is_seen(&event.skill));
-    events.retain(|event| name.as_ref().is_none_or(|name| event.skill == name.as_str()));
+    let is_meant =
+        |event: &Event| is_seen(&event.skill) && name.as_ref().is_none_or(|name| event.skill == name.as_str());
+    events.retain(is_meant);
     events.reverse();
     events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));
     events.iter_mut().for_each(|event| event.time = stored_time(&event.time));
@@ -45,6 +46,10 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
         (false, _) => events.iter().map(text).collect(),
     };
     context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), text)?;
+    let behind = context.libraries_behind();
+    let more = behind.first().and_then(|library| library.events().ok()).map(|(events, _)| events).unwrap_or_default();
+    let command = name.as_ref().map_or_else(|| "skillhub log".to_owned(), |name| format!("skillhub log {name}"));
+    context.note_more_behind(more.iter().filter(|event| is_meant(event)).count(), "operation", &command);
     Ok(Exit::Done)
 }
 

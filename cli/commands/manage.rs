@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use library::{Action, Evidence};
 use serde_json::json;
-use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch};
+use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch, failure::NextStep};
 use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status};
 
 use crate::{
@@ -128,8 +128,8 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         true => context.library_of(&request.skill)?,
         false => context.library_for(&request.skill)?,
     };
-    let done = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?).map_err(CliError::from);
-    let report = if args.request.is_some() { done? } else { done.map_err(with_flags)? };
+    let done = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?);
+    let report = done.map_err(|error| if args.request.is_some() { of_request(error) } else { error.into() })?;
     if report.status == Status::Applied {
         context.refresh_lock(&library, &request.skill);
     }
@@ -137,11 +137,12 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     print(context.out, &report)
 }
 
-/// Names flags in place of the fields of a request.
-fn with_flags(error: CliError) -> CliError {
-    let flags =
-        |text: &str| text.replace(" expected_count", " --expected-count").replace(" replace_all", " --replace-all");
-    CliError { message: flags(&error.message), hint: error.hint.as_deref().map(flags), ..error }
+/// Converts the error of a JSON request, whose hint names fields in place of flags.
+fn of_request(error: ManageError) -> CliError {
+    let named =
+        |step: &NextStep| if let NextStep::SetField(field) = step { (*field).to_owned() } else { step.command() };
+    let hint = error.hint().map(|hint| hint.with(named));
+    CliError { hint, ..error.into() }
 }
 
 /// Logs a request that cannot be read.

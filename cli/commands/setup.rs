@@ -22,14 +22,14 @@ use self::{
     found::{FoundLibrary, places},
     hosts::{InUse, in_use},
     record::{FileChange, SetupRecord},
-    screen::{WIDTH, name_of, result_lines, survey_lines},
+    screen::{name_of, result_lines, survey_lines},
 };
 use crate::{
     args::Global,
     commands::{adopt, mcp::install},
     context::Context,
     exit::{CliError, Exit, error_of_one},
-    print::{GOOD, STRONG, WARN, visible, wrapped, wrapped_message},
+    print::{GOOD, STRONG, WARN, hanging, page_columns, terminal_columns, visible, wrapped, wrapped_message},
     reading::read_line,
 };
 
@@ -164,6 +164,7 @@ fn ask(blocked: usize) -> Answer {
         0 => "Continue? [Y/n] ".to_owned(),
         _ => format!("Continue? [y]es, [a]ccept the findings of {} as well, [n]o: ", counted(blocked, "blocked skill")),
     };
+    let question = wrapped(&question, page_columns()).join("\n");
     let mut out = io::stdout().lock();
     let _closed = write!(out, "{question}").and_then(|()| out.flush());
     let line = read_line().unwrap_or_default();
@@ -191,18 +192,17 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
         .map(|agent| agent.agent.name)
         .collect();
     if !connected.is_empty() {
-        lines.extend(wrapped(&format!("It will be added as an MCP server to {}.", connected.join(", ")), WIDTH));
+        lines.push(format!("It will be added as an MCP server to {}.", connected.join(", ")));
     }
     let has_hook = |agent: &&InUse| agent.hook.as_ref().is_some_and(|hook| hook.as_ref().is_ok_and(|it| it.is_new));
     let recorded: Vec<&str> = survey.agents.iter().filter(has_hook).map(|agent| agent.agent.name).collect();
     if !recorded.is_empty() {
-        let text = format!("A hook will record the skills that they use, on this machine: {}.", recorded.join(", "));
-        lines.extend(wrapped(&text, WIDTH));
+        lines.push(format!("A hook will record the skills that they use, on this machine: {}.", recorded.join(", ")));
         lines.push("To turn that off, set `use_log = false` in the table [agent] of config.toml.".to_owned());
     } else if connected.is_empty() && !files.is_empty() {
         lines.push("It will record which agents are in use.".to_owned());
     }
-    lines
+    lines.iter().flat_map(|line| wrapped(line, page_columns())).collect()
 }
 
 /// Prints the plan and the command that carries it out, when nobody can be asked.
@@ -212,7 +212,8 @@ fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result
     context.out.answer(&document, |out| {
         survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         plan_lines(survey, files).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        writeln!(out, "Nothing was changed. Apply the plan: {STRONG}skillhub setup -y{STRONG:#}")
+        let last = wrapped_message("Nothing was changed. Apply the plan: skillhub setup -y", page_columns());
+        last.iter().try_for_each(|line| writeln!(out, "{line}"))
     })?;
     Ok(Exit::Done)
 }
@@ -224,10 +225,7 @@ fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
         if managed > 0 {
             return writeln!(out, "Everything is set up.");
         }
-        writeln!(out, "No skills here yet. Next steps:")?;
-        writeln!(out, "  skillhub search WORD           find a skill in the registry")?;
-        writeln!(out, "  skillhub install OWNER/NAME    install it")?;
-        writeln!(out, "  skillhub new NAME              write your own")
+        write!(out, "{}", fitted(NEXT_STEPS))
     })?;
     Ok(Exit::Done)
 }
@@ -287,14 +285,16 @@ fn answer_done(context: &Context, survey: &Survey, files: &[FileChange], done: &
         let linked = links::lines(&format!("{GOOD}Linked{GOOD:#} for"), linked);
         result_lines(survey, adopted).iter().chain(&linked).try_for_each(|line| writeln!(out, "{line}"))?;
         for warning in warnings {
-            let note = wrapped_message(&format!("{WARN}note{WARN:#}: {}", visible(warning)), WIDTH);
+            let note = wrapped_message(&format!("{WARN}note{WARN:#}: {}", visible(warning)), page_columns());
             note.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         }
         let blocked =
             adopted.iter().flat_map(|(_, skills)| skills).filter(|skill| adopt::can_be_accepted(skill)).count();
         if blocked > 0 {
             let count = counted(blocked, "blocked skill");
-            out.message(format_args!("Accept the findings of {count} at a terminal: skillhub setup"))?;
+            let accept = format!("Accept the findings of {count} at a terminal: skillhub setup");
+            let lines = wrapped_message(&accept, page_columns());
+            lines.iter().try_for_each(|line| out.message(format_args!("{line}")))?;
         }
         writeln!(out, "Undo everything: {STRONG}{UNDO}{STRONG:#}")
     })?;
@@ -346,13 +346,25 @@ fn agent_document(agent: &InUse) -> Value {
     json!({"id": agent.agent.id, "name": agent.agent.name, "mcp": status, "file": file, "error": error, "hook": hook})
 }
 
-/// Returns the greeting for a home that was never set up, `None` once the home is in use.
-pub fn greeting(skillhub_home: &Path) -> Option<String> {
-    let is_used = ["setup", "libraries", "config.toml"].iter().any(|name| skillhub_home.join(name).exists());
-    let lines = "skillhub manages the skills of your agents. Nothing is set up here yet.
+/// Wraps each line of a text to the width of the terminal.
+fn fitted(text: &str) -> String {
+    text.lines().flat_map(|line| hanging(line, terminal_columns())).map(|line| line + "\n").collect()
+}
+
+const NEXT_STEPS: &str = "No skills here yet. Next steps:
+  skillhub search WORD           find a skill in the registry
+  skillhub install OWNER/NAME    install it
+  skillhub new NAME              write your own
+";
+
+const GREETING: &str = "skillhub manages the skills of your agents. Nothing is set up here yet.
   skillhub setup     find and manage your skills and agents (asks first; can be undone)
   skillhub tour      see the main workflow in a temporary folder
   skillhub --help    list all commands
 ";
-    (!is_used).then(|| lines.to_owned())
+
+/// Returns the greeting for a home that was never set up, `None` once the home is in use.
+pub fn greeting(skillhub_home: &Path) -> Option<String> {
+    let is_used = ["setup", "libraries", "config.toml"].iter().any(|name| skillhub_home.join(name).exists());
+    (!is_used).then(|| fitted(GREETING))
 }

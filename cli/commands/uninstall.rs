@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     if let [(_, Err(_))] = outcomes.as_slice()
         && let Some((name, Err(error))) = outcomes.pop()
     {
-        return Err(context.hint_behind(failed(error), "skillhub uninstall", &name));
+        return Err(context.hint_elsewhere(failed(error), "skillhub uninstall", &name));
     }
     let exit = outcomes.iter().map(|(_, result)| exit_of_one(result.as_ref().err())).max().unwrap_or(Exit::Done);
     let document = json!({"ok": exit == Exit::Done, "skills": outcomes.iter().map(document).collect::<Vec<_>>()});

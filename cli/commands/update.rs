@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let updated = with_progress(context, "updating", &args.accept, |waiting| context.update(&request, waiting));
     let updated = updated.map_err(|error| {
         let names = request.skills.iter().filter_map(|skill| bare_name(&skill.name));
-        names.fold(error, |error, name| context.hint_behind(error, "skillhub update", &name))
+        names.fold(error, |error, name| context.hint_elsewhere(error, "skillhub update", &name))
     })?;
     answer(context, updated, "Nothing to update: no installed skills", &[], &str::to_owned)
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use client::{LockedWaiver, Verified, VerifyStatus};
+use library::Library;
 use ops::AgentViews;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     hints,
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
 };
@@ -36,6 +37,9 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     })?;
     let is_seen = context.seen()?;
     found.retain(|skill| is_seen(skill.name.rsplit('/').next().unwrap_or_default()));
+    if found.is_empty() {
+        return nothing(context, &library, is_seen);
+    }
     warn_of_agents(context, &mut found)?;
     let bad: Vec<&Verified> = found.iter().filter(|skill| !skill.status.is_intact()).collect();
     let mut answer = json!({"ok": bad.is_empty(), "skills": found.iter().map(document).collect::<Vec<_>>()});
@@ -50,9 +54,6 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         });
     }
     context.out.answer(&answer, |out| {
-        if found.is_empty() {
-            return writeln!(out, "The lock file has no skills");
-        }
         for skill in &found {
             let style = match skill.status {
                 VerifyStatus::Modified => WARN,
@@ -82,6 +83,24 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(if bad.is_empty() { Exit::Done } else { Exit::Integrity })
+}
+
+/// Says that the lock file has no skills, and where it is. Installed skills without an entry are an error.
+fn nothing(context: &Context, library: &Library, is_seen: impl Fn(&str) -> bool) -> Result<Exit, CliError> {
+    let path = context.lock_path(library);
+    let state = if path.exists() { "has no skills" } else { "does not exist" };
+    let lock = format!("{} {state}", visible(&context.short(&path)));
+    let folders = library.folders()?;
+    let is_here = |name: &str| is_seen(name) && folders.iter().any(|folder| folder == name);
+    let drifts = client::drifts(&path, library).map_err(failed)?;
+    let unlisted: Vec<&str> = drifts.iter().map(|drift| drift.skill.as_str()).filter(|name| is_here(name)).collect();
+    if !unlisted.is_empty() {
+        let message = format!("{lock}, but these skills are installed: {}", unlisted.join(", "));
+        return Err(CliError::new("integrity", Exit::Integrity, message)
+            .hint("to add their entries from the history: skillhub doctor --fix"));
+    }
+    context.out.answer(&json!({"ok": true, "skills": []}), |out| writeln!(out, "Nothing to verify: {lock}"))?;
+    Ok(Exit::Done)
 }
 
 /// Adds a warning to each skill of which an agent's host reads different content.

@@ -33,6 +33,20 @@ fn list_suggests_adopting_unmanaged_skills() {
 }
 
 #[test]
+fn list_names_skill_with_too_large_text() {
+    let sandbox = newcomer();
+    let large = sandbox.home().join(".claude/skills/large");
+    fs::create_dir_all(&large).unwrap();
+    fs::write(large.join("SKILL.md"), "a".repeat(1_048_577)).unwrap();
+    let text = sandbox.run(&["list"]).exits(0).text();
+    let reason = "large: its SKILL.md has 1048577 bytes, but the limit is 1048576\n";
+    assert!(text.contains("3 skills in agents' folders") && text.contains(reason), "{text}");
+    let adopt = text.lines().last().unwrap();
+    assert!(adopt.contains("/first ") && adopt.ends_with("/second"), "{text}");
+    assert!(sandbox.done(&["list"])["unmanaged"][1]["fault"].is_string());
+}
+
+#[test]
 fn adopt_links_and_undo_restores_originals() {
     let sandbox = newcomer();
     let original = sandbox.home().join(".claude/skills");

@@ -108,6 +108,19 @@ fn held_change_is_decided_in_project() {
 }
 
 #[test]
+fn lists_of_project_name_what_the_user_has() {
+    let sandbox = project();
+    let log = sandbox.run(&["log"]).exits(0);
+    assert!(log.stderr.contains("the user's has ") && log.stderr.ends_with(": skillhub log --global\n"), "{log}");
+    assert!(!sandbox.run(&["log", "none"]).exits(0).stderr.contains("note:"));
+    assert!(!sandbox.run(&["review", "list"]).exits(0).stderr.contains("note:"));
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    sandbox.done(&[&PATCH[..], &["gamma line"]].concat());
+    let list = sandbox.run(&["review", "list"]).exits(0);
+    assert!(list.stderr.ends_with("the user's has 1 proposal: skillhub review list --global\n"), "{list}");
+}
+
+#[test]
 fn refused_change_is_logged_once() {
     let sandbox = project();
     sandbox.create("other", BODY);

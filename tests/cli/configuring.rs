@@ -28,7 +28,8 @@ fn faults(document: &Value) -> Vec<String> {
 fn every_fault_is_reported_with_its_place() {
     let sandbox = Sandbox::new();
     write(&sandbox, DAMAGED);
-    sandbox.ask(&["list"]).refused_with_hint(2, "invalid_config");
+    let error = sandbox.ask(&["list"]).refused_with_hint(2, "invalid_config");
+    assert!(error["hint"].as_str().unwrap().ends_with(": skillhub config check"), "{error:#}");
     sandbox.ask(&["config", "show"]).refused_with_hint(2, "invalid_config");
     let document = sandbox.ask(&["config", "check"]).exits(2).json();
     assert_eq!(
@@ -74,6 +75,38 @@ fn faults_beyond_the_schema_have_places() {
         assert_eq!(faults(&document), [place], "{text}\n{document:#}");
         sandbox.ask(&["config", "check"]).exits(2);
     }
+}
+
+/// Values that earlier versions accepted: each is a fault with its place and the values that work, but is still loaded.
+#[test]
+fn unusable_values_are_faults_but_load() {
+    let sandbox = Sandbox::new();
+    for (text, place, advice) in [
+        ("[library]\nstorage = 'sqlite'\n", "2:1 library.storage -", "must be one of: git"),
+        ("[notify]\nevents = ['propsed']\n", "2:11 notify.events[0] proposed", "must be one of: proposed, amended, "),
+        ("[mcp_servers.x]\nurl = 'ftp://a.example'\n", "2:1 mcp_servers.x.url -", "`https://` or `http://`"),
+        ("[mcp_servers.x]\ncommand = ['']\n", "2:1 mcp_servers.x.command -", "must begin with a program"),
+        ("[notify]\ncommand = ['']\n", "2:1 notify.command -", "must begin with a program"),
+        ("[[rules]]\ndecision = 'hold'\nactions = []\n", "3:1 rules[0].actions -", "at least one of: create, edit, "),
+    ] {
+        write(&sandbox, text);
+        let document = sandbox.ask(&["config", "check"]).exits(2).json();
+        assert_eq!(faults(&document), [place], "{text}\n{document:#}");
+        let message = document["files"][0]["faults"][0]["message"].as_str().unwrap();
+        assert!(message.contains(advice), "{message}");
+        sandbox.done(&["policy"]);
+    }
+    write(&sandbox, "[notify]\nevents = ['propsed']\n[mcp_servers.x]\nurl = 'ftp://a.example'\n");
+    sandbox.done(&["list"]);
+}
+
+#[test]
+fn shown_settings_name_the_tables_left_out() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, "[[permissions]]\nskill = 'x'\ndecision = 'deny'\n");
+    let text = sandbox.run(&["config", "show"]).exits(0).text();
+    assert!(text.contains("[[permissions]] and [tools.groups] are left out here"), "{text}");
+    assert!(!sandbox.run(&["config", "show", "--quiet"]).exits(0).text().contains("left out"));
 }
 
 #[test]

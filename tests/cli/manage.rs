@@ -78,7 +78,12 @@ fn ambiguous_patch_lists_its_lines() {
     assert_eq!(lines(&error), [9, 10]);
     assert_eq!(error["details"]["found"], 2);
     let told = error.to_string();
-    assert!(told.contains("--expected-count or --replace-all") && !told.contains("expected_count"), "{told}");
+    assert!(told.contains("`--expected-count`") && told.contains("`--replace-all`"), "{told}");
+    assert!(!told.contains("expected_count"), "{told}");
+    let request = r#"{"action":"patch","name":"demo","find":"beta","replace":"x"}"#;
+    let error =
+        sandbox.run_with(&["manage", "--request", "-", "--json"], request.as_bytes()).refused(6, "ambiguous_match");
+    assert!(error["hint"].as_str().unwrap().contains("`expected_count`"), "{error:#}");
 }
 
 #[test]

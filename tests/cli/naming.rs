@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Hosting, Sandbox, Server, skill_md, write_files};
+use crate::support::{Hosting, Sandbox, Server, repository, skill_md, write_files};
 
 /// Publishes `code-review` for two owners and installs the first one.
 fn two_owners() -> Sandbox {
@@ -204,6 +204,24 @@ fn skill_of_another_folder_of_a_repository_conflicts() {
     assert_eq!(fields(&again, "status"), json!({"review": "unchanged"}));
     hosting.done(&["install", "github:acme/kit#law/review", "--as", "review-2"]);
     assert_eq!(fields(&hosting.done(&["update"]), "status"), json!({"review": "unchanged", "review-2": "unchanged"}));
+}
+
+#[test]
+fn skill_that_moved_and_changed_is_no_other_skill() {
+    let sandbox = Sandbox::project();
+    let kit = sandbox.path("kit");
+    let text = |body: &str| skill_md("review", "Reviews code. Use in tests.", body);
+    write_files(&kit.join("old/review"), &[("SKILL.md", text("Read it.").as_bytes(), false)]);
+    repository(&sandbox, &kit);
+    let address = format!("file://{}", kit.display());
+    sandbox.done(&["install", &format!("{address}#old/review")]);
+    fs::remove_dir_all(kit.join("old")).unwrap();
+    write_files(&kit.join("new/review"), &[("SKILL.md", text("Read all of it.").as_bytes(), false)]);
+    repository(&sandbox, &kit);
+    let error = sandbox.ask(&["install", &format!("{address}#new/review")]).refused_with_hint(6, "exists");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.starts_with("review moved from old/review to new/review in file://"), "{error:#}");
+    assert!(message.ends_with(" and changed"), "{error:#}");
 }
 
 /// A lock file of an earlier version may have the address of the repository alone.

@@ -1,10 +1,10 @@
 //! `skillhub setup`: existing skills and agents become managed, and all of it can be undone.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Snapshot, hostile_script, skill_md, tree, write_files};
+use crate::support::{Sandbox, Snapshot, Terminal, hostile_script, skill_md, tree, write_files};
 
 /// A project and a home with skills of Claude Code and Codex, as a newcomer has them.
 fn newcomer() -> Sandbox {
@@ -348,6 +348,24 @@ fn lines_of_setup_and_adopt_fit() {
         for line in text.lines().filter(|line| !line.contains("skillhub adopt")) {
             // A long path stays whole, on a line of its own.
             assert!(line.chars().count() <= 80 || !line.trim().contains(' '), "{line}");
+        }
+    }
+}
+
+#[test]
+fn text_of_setup_fits_narrow_terminals() {
+    for columns in [40, 60] {
+        let sandbox = newcomer();
+        for args in [&["setup"][..], &["setup", "-y"], &["setup", "--undo"]] {
+            let mut command = Command::new("sh");
+            let sized = format!("stty cols {columns} && exec \"$0\" --color never \"$@\"");
+            sandbox.confine(&mut command).args(["-c", sized.as_str(), env!("CARGO_BIN_EXE_skillhub")]).args(args);
+            let answer = sandbox.with_terminal_typing(command, args, Terminal::BOTH, "n\n").exits(0);
+            for line in answer.text().lines() {
+                // A long path and a command stay whole, on a line of their own.
+                let is_whole = !line.trim().contains(' ') || line.trim().starts_with("skillhub ");
+                assert!(line.chars().count() <= columns || is_whole, "{columns}: {line}\n{answer}");
+            }
         }
     }
 }

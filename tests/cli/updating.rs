@@ -463,3 +463,19 @@ fn old_lock_entries_gain_capabilities_later() {
     sandbox.done(&["rollback", "demo"]);
     assert_eq!(locked(&sandbox)["capabilities"], toml::Value::from(vec!["runs wc"]));
 }
+
+#[test]
+fn other_library_is_named_with_its_flag() {
+    let sandbox = Sandbox::project();
+    sandbox.skill("here", "Writes notes. Use in tests.", &[]);
+    sandbox.skill("mine", "Writes notes. Use in tests.", &[]);
+    sandbox.done(&["install", "./here"]);
+    sandbox.done(&["install", "./mine", "--global"]);
+    for command in ["update", "uninstall"] {
+        for (name, scope, other) in [("here", "--global", "--project"), ("mine", "--project", "--global")] {
+            let error = sandbox.ask(&[command, name, scope]).refused_with_hint(7, "not_found");
+            let hint = error["hint"].as_str().unwrap();
+            assert!(hint.ends_with(&format!(": skillhub {command} {name} {other}")), "{hint}");
+        }
+    }
+}

@@ -29,6 +29,19 @@ fn pristine_and_evolved_skills_verify() {
 }
 
 #[test]
+fn missing_lock_file_is_no_success() {
+    let empty = Sandbox::new();
+    let text = empty.run(&["verify"]).exits(0).text();
+    assert!(text.starts_with("Nothing to verify: ") && text.ends_with("skillhub.lock does not exist\n"), "{text}");
+    let sandbox = installed();
+    fs::remove_file(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap();
+    let error = sandbox.ask(&["verify"]).refused_with_hint(8, "integrity");
+    assert!(error["message"].as_str().unwrap().ends_with("but these skills are installed: demo"), "{error:#}");
+    sandbox.done(&["doctor", "--fix"]);
+    assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
+}
+
+#[test]
 fn line_end_changes_are_not_modifications() {
     let sandbox = installed();
     let file = sandbox.user_skill("demo").join("SKILL.md");

@@ -191,6 +191,9 @@ fn consent_requires_client_elicitation() {
     assert!(refused["hint"].as_str().unwrap().contains("skillhub read careful"), "{refused:#}");
     let install = json!({"spec": "skillhub/skillhub-writing-skills"});
     assert_eq!(cannot.refused("install_skill", &install)["code"], "policy_denied");
+    for missing in ["skillhub/none", "skillhub/skillhub-writing-skills@99.0.0"] {
+        assert_eq!(cannot.refused("install_skill", &json!({"spec": missing}))["code"], "not_found", "{missing}");
+    }
     let patch = json!({"action": "patch", "name": "careful", "find": "Text.", "replace": "More text."});
     for (tool, arguments) in [("skill_history", json!({"name": "careful"})), ("skill_manage", patch.clone())] {
         assert_eq!(cannot.refused(tool, &arguments)["code"], "policy_denied", "{tool}");

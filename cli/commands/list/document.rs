@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agent::ListedSkill;
-use client::ReleaseState;
+use client::{ReleaseState, Unmanaged};
 use library::{Origin, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -147,13 +147,15 @@ pub(super) struct UnmanagedDocument<'a> {
     path: &'a Path,
     /// Ids of the agents that read it.
     agents: &'a [&'static str],
-    /// Description in its frontmatter.
+    /// Description in its frontmatter; empty if it was not read.
     description: &'a str,
+    /// Reason why it cannot be adopted.
+    fault: Option<&'a str>,
 }
 
 impl<'a> UnmanagedDocument<'a> {
-    pub(super) fn of(Found { skill, .. }: &'a Found) -> Self {
-        Self { name: &skill.name, path: &skill.path, agents: &skill.agents, description: &skill.description }
+    pub(super) fn of(Found { skill: Unmanaged { agents, path, name, description, fault }, .. }: &'a Found) -> Self {
+        Self { name, path, agents, description, fault: fault.as_deref() }
     }
 }
 

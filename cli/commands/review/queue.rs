@@ -57,6 +57,12 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         }
         write(&entries, &deltas, context.now, out)
     })?;
+    if skill.is_none() {
+        let more = review::list(&context.libraries_behind(), args.all, None)?;
+        let count = more.iter().filter(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str()))).count();
+        let command = if args.all { "skillhub review list --all" } else { "skillhub review list" };
+        context.note_more_behind(count, "proposal", command);
+    }
     Ok(Exit::Done)
 }
 

@@ -8,8 +8,11 @@ use ops::MissingLink;
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
-use super::{found::FoundLibrary, record::SetupRecord, screen::WIDTH};
-use crate::{exit::CliError, print::wrapped};
+use super::{found::FoundLibrary, record::SetupRecord};
+use crate::{
+    exit::CliError,
+    print::{page_columns, wrapped},
+};
 
 /// Reason that the log has for the links of a setup.
 const REASON: &str = "setup";
@@ -88,7 +91,7 @@ pub fn lines<'l>(head: &str, links: impl IntoIterator<Item = &'l MissingLink>) -
             0 => String::new(),
             more => format!(" and {}", counted(more, "more skill")),
         };
-        wrapped(&format!("{head} {agent}: {named}{more}"), WIDTH)
+        wrapped(&format!("{head} {agent}: {named}{more}"), page_columns())
     };
     by_agent.into_iter().flat_map(line).collect()
 }

@@ -9,11 +9,8 @@ use skill::{counted, failure::Fails};
 
 use super::{Survey, found::FoundLibrary, hosts::InUse};
 use crate::print::{
-    BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped, wrapped_message,
+    BAD, FAINT, GOOD, STRONG, Table, WARN, page_columns, severity_style, shell_word, visible, wrapped, wrapped_message,
 };
-
-/// Maximum width of a line, in columns.
-pub const WIDTH: usize = 80;
 
 /// Maximum number of lines about single skills. The remainder is counted.
 const MOST_REMARKS: usize = 15;
@@ -44,7 +41,7 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
     lines.extend(duplicates(survey));
     let agents: Vec<String> = survey.agents.iter().map(|agent| agent.agent.name.to_owned()).collect();
     if !agents.is_empty() {
-        lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), WIDTH));
+        lines.extend(wrapped(&format!("Agents: {}", agents.join(", ")), page_columns()));
     }
     lines
 }
@@ -53,7 +50,9 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
 fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
     survey.places.iter().flat_map(|place| &place.passed_over).flat_map(|link| {
         let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
-        [format!("{WARN}Skipped{WARN:#} a link in the project. To manage it, run:"), format!("  {}", visible(&command))]
+        let mut lines = styled(WARN, "Skipped", " a link in the project. To manage it, run:");
+        lines.push(format!("  {}", visible(&command)));
+        lines
     })
 }
 
@@ -85,15 +84,14 @@ fn folder_lines(survey: &Survey, place: &FoundLibrary, folder: &Path, left: &mut
     let readers: Vec<&str> = survey.agents.iter().filter(reads).map(|agent| agent.agent.name).collect();
     let readers = if readers.is_empty() { "no agents in use".to_owned() } else { readers.join(", ") };
     let shown = place.context.shown(folder);
-    let mut lines = vec![Table::cut(
-        &format!("{STRONG}{shown}{STRONG:#}: {}, read by {readers}", counted(skills.len(), "skill")),
-        WIDTH,
-    )];
+    let mut lines = styled(STRONG, &shown, &format!(": {}, read by {readers}", counted(skills.len(), "skill")));
     let (plain, remarked): (Vec<&Adopted>, Vec<&Adopted>) =
         skills.into_iter().partition(|skill| finding_summary(skill).is_none());
     let names: Vec<String> = plain.iter().map(|skill| visible(&name_of(skill))).collect();
     if !names.is_empty() {
-        lines.extend(wrapped(&names.join(", "), WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+        lines.extend(
+            wrapped(&names.join(", "), page_columns().saturating_sub(2)).into_iter().map(|line| format!("  {line}")),
+        );
     }
     let fits = remarked.len().min(*left);
     *left -= fits;
@@ -129,7 +127,7 @@ pub fn finding_summary(skill: &Adopted) -> Option<String> {
         }
         (None, None) => return None,
     };
-    Some(Table::cut(&line, WIDTH))
+    Some(Table::cut(&line, page_columns()))
 }
 
 /// Removes the skill's path from a message whose line already names the skill.
@@ -188,7 +186,7 @@ fn agent_lines(survey: &Survey, agent: &InUse) -> Vec<String> {
             lines.extend(styled(BAD, "Not recording", &format!(" {name}: {}", visible(&error.message))));
             // A hint of several lines is a snippet, which `mcp install` prints.
             let hint = error.hint.iter().filter(|hint| !hint.contains('\n'));
-            lines.extend(hint.flat_map(|hint| wrapped_message(&visible(hint), WIDTH)));
+            lines.extend(hint.flat_map(|hint| wrapped_message(&visible(hint), page_columns())));
         }
         _ => {}
     }
@@ -196,5 +194,5 @@ fn agent_lines(survey: &Survey, agent: &InUse) -> Vec<String> {
 }
 
 fn styled(style: Style, head: &str, rest: &str) -> Vec<String> {
-    wrapped_message(&format!("{style}{head}{style:#}{rest}"), WIDTH)
+    wrapped_message(&format!("{style}{head}{style:#}{rest}"), page_columns())
 }

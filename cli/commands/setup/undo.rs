@@ -14,7 +14,6 @@ use super::{
     found::context_of,
     links,
     record::{FileChange, LibraryBefore, SetupRecord},
-    screen::WIDTH,
 };
 use crate::{
     args::Global,
@@ -22,7 +21,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
     hints,
-    print::{GOOD, WARN, visible, wrapped_message},
+    print::{GOOD, WARN, page_columns, visible, wrapped_message},
     reading::text_at,
 };
 
@@ -83,12 +82,13 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         let (skills, files) = (counted(skills.len(), "skill"), counted(files.len(), "configuration file"));
         let which = if earlier { " the last setup" } else { "" };
-        writeln!(out, "{GOOD}Undone{GOOD:#}{which}: restored {skills} and {files}")?;
-        if earlier {
-            writeln!(out, "An earlier setup remains. Undo it too: {UNDO}")?;
+        let mut lines = vec![format!("{GOOD}Undone{GOOD:#}{which}: restored {skills} and {files}")];
+        lines.extend(earlier.then(|| format!("An earlier setup remains. Undo it too: {UNDO}")));
+        for line in lines.iter().flat_map(|line| wrapped_message(line, page_columns())) {
+            writeln!(out, "{line}")?;
         }
         let notes = warnings.iter().map(|warning| format!("{WARN}note{WARN:#}: {}", visible(warning)));
-        let notes = notes.flat_map(|note| wrapped_message(&note, WIDTH)).collect::<Vec<_>>();
+        let notes = notes.flat_map(|note| wrapped_message(&note, page_columns())).collect::<Vec<_>>();
         notes.iter().try_for_each(|line| out.message(format_args!("{line}")))
     })?;
     Ok(Exit::Done)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure};
 use thiserror::Error;
 use toml::Table;
 
@@ -78,7 +78,7 @@ pub struct SettingsError {
 
 impl Fails for SettingsError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
+        Failure::invalid_config()
     }
 }
 

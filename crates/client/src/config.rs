@@ -12,7 +12,7 @@ use std::{
 
 use library::{Home, open_dir, read_bounded, refuse_toml_flood};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use skill::{Limits, Owner};
 use toml::{Table, Value};
 
@@ -225,12 +225,46 @@ pub struct NotifyConfig {
     /// Program and its arguments; empty to disable notifications.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Events to send, as named in the log, such as `proposed` or `accepted`; empty for all.
+    /// Events to send; empty for all.
     #[serde(default)]
-    pub events: Vec<String>,
+    pub events: Vec<NotifyEvent>,
     /// Timeout of the command, in seconds.
     #[serde(default = "notify_seconds")]
     pub timeout_seconds: u64,
+}
+
+/// Events that `[notify]` can send, named as in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotifyEvent {
+    /// A change was held and became a proposal.
+    Proposed,
+    /// A change was held and amended a pending proposal.
+    Amended,
+    /// A proposal was accepted.
+    Accepted,
+    /// A proposal was rejected or withdrawn.
+    Rejected,
+    /// A proposal no longer applies to the skill.
+    Stale,
+    /// A proposal is blocked by the scanner's current rules.
+    Quarantined,
+    /// A proposal exceeded its time limit.
+    Expired,
+    /// A proposal is in the skill already.
+    Superseded,
+    /// The gate made the revision on trial the skill's head.
+    Promoted,
+    /// The gate reverted a revision or ended its trial.
+    RolledBack,
+    /// The gate ended a trial without a significant result.
+    Inconclusive,
+    /// The gate found something that needs a decision of a person.
+    Alarmed,
+    /// Any other word. Earlier versions accepted it, and it never occurs; the schema does not have it.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 impl Default for NotifyConfig {
@@ -259,6 +293,7 @@ fn notify_seconds() -> u64 {
 pub struct LibraryConfig {
     /// Storage backend for histories. The only one is `git`.
     #[serde(default = "git")]
+    #[schemars(extend("enum" = ["git"]))]
     pub storage: String,
 }
 

@@ -11,6 +11,7 @@ mod fetch_item;
 mod installed;
 mod linking;
 mod merging;
+mod moved;
 mod plan;
 mod planned;
 mod prefetch;
@@ -357,14 +358,14 @@ impl Installer<'_> {
             return;
         }
         let checked = check_signer(self.registries, &mut candidate, request, &batch.signers);
-        let again = candidate.clone();
+        let (again, paths) = (candidate.clone(), &batch.git_paths);
         let Self { stamp, permit, outcomes, .. } = *self;
-        let (reports, git_paths) = (&batch.reports, &batch.git_paths);
-        let inputs = PlanInputs { reports, request, stamp, permit, outcomes, git_paths };
+        let inputs = PlanInputs { reports: &batch.reports, request, stamp, permit, outcomes, git_paths: paths };
         match checked.and_then(|()| plan(self.library, candidate, inputs)) {
             Ok(plan) => batch.pass(plan),
             Err(error) => {
                 let is_blocked = matches!(error, InstallError::Blocked(_));
+                let error = self.or_moved(error, &again, paths.get(&again.name));
                 let turn = batch.settle(Installed::failed(label, version, error));
                 batch.blocked.extend(is_blocked.then_some((turn, again)));
             }

@@ -11,7 +11,7 @@ use library::{
     Stamp, StateBefore, StorageError, interrupt::Section,
 };
 use scan::Verdict;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{Bundle, SkillName, shell_word};
 use thiserror::Error;
 
@@ -86,7 +86,8 @@ impl Fails for UninstallError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotFound(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
+                let hint = Hint::from("list the installed skills: ").step(NextStep::ListSkills);
+                Failure::new(FailureKind::NotFound, "not_found").hint(hint)
             }
             Self::Unmanaged(_, path) => Failure::new(FailureKind::NotFound, "not_found").hint(format!(
                 "delete the folder yourself, or manage it first: skillhub adopt {}",

@@ -7,7 +7,7 @@ use cap_std::{
     fs::{Dir, FileType},
 };
 use library::{Library, LibraryError, folder};
-use skill::{Limits, SkillName, validate};
+use skill::{Limits, SkillName, SkillPath, validate};
 
 use crate::{agent_folders::AgentFolders, discovery::skill_md_of};
 
@@ -20,8 +20,10 @@ pub struct Unmanaged {
     pub path: PathBuf,
     /// Name of the folder.
     pub name: String,
-    /// Description in its frontmatter.
+    /// Description in its frontmatter; empty if it was not read.
     pub description: String,
+    /// Reason why it cannot be adopted: its `SKILL.md` is too large.
+    pub fault: Option<String>,
 }
 
 /// Finds the unmanaged skills in agents' folders, sorted by path. Links, copies written by skillhub, and the library
@@ -69,16 +71,20 @@ fn names(path: &Path, is_wanted: impl Fn(&FileType) -> bool) -> Vec<String> {
     names
 }
 
-/// Loads the skill in a folder; `None` if there is none or it is invalid.
+/// Loads the skill in a folder; `None` if there is none or it is invalid. One that is too large is named with its
+/// fault.
 fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     let parent = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
     let name = path.file_name()?.to_str()?;
-    let skill_md = skill_md_of(&folder::open(&parent, name).ok()?).ok()??;
-    let loaded = validate::load(&skill_md, name, &Limits::default()).ok()?;
-    Some(Unmanaged {
-        agents: agents.to_vec(),
-        path: path.to_owned(),
-        name: name.to_owned(),
-        description: loaded.description,
-    })
+    let dir = folder::open(&parent, name).ok()?;
+    let found = dir.symlink_metadata(SkillPath::SKILL_MD).ok()?;
+    let (size, limits) = (found.len(), Limits::default());
+    let is_too_large = found.is_file() && size > limits.text_file_bytes;
+    let description = match is_too_large {
+        true => String::new(),
+        false => validate::load(&skill_md_of(&dir).ok()??, name, &limits).ok()?.description,
+    };
+    let fault =
+        is_too_large.then(|| format!("its SKILL.md has {size} bytes, but the limit is {}", limits.text_file_bytes));
+    Some(Unmanaged { agents: agents.to_vec(), path: path.to_owned(), name: name.to_owned(), description, fault })
 }

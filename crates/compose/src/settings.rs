@@ -7,7 +7,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure};
 use thiserror::Error;
 use toml::Table;
 
@@ -163,7 +163,7 @@ pub struct ToolSettingsError {
 
 impl Fails for ToolSettingsError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
+        Failure::invalid_config()
     }
 }
 
@@ -204,6 +204,19 @@ impl ToolSettings {
         }
         Ok(Self { native, servers: read_servers })
     }
+
+    /// Describes the first value with which a server cannot be reached. [`Self::of()`] accepts it, as earlier versions
+    /// did.
+    #[must_use]
+    pub fn unusable(&self) -> Option<String> {
+        self.servers.iter().find_map(|(name, server)| {
+            let has_other_scheme = server.url.as_ref().is_some_and(|url| !is_http(url));
+            let has_no_program = server.command.first().is_some_and(String::is_empty);
+            let url = || format!("`mcp_servers.{name}.url` must begin with `https://` or `http://`");
+            let command = || format!("`mcp_servers.{name}.command` must begin with a program");
+            has_other_scheme.then(url).or_else(|| has_no_program.then(command))
+        })
+    }
 }
 
 impl ServerSettings {
@@ -222,8 +235,7 @@ impl SearchSettings {
         if !self.url.contains("{query}") {
             return Some("`url` must contain {query}".to_owned());
         }
-        let scheme = self.url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-        if !matches!(scheme.as_deref(), Some("http" | "https")) {
+        if !is_http(&self.url) {
             return Some("`url` must begin with `https://` or `http://`".to_owned());
         }
         match (&self.header, &self.header_from) {
@@ -238,6 +250,12 @@ impl SearchSettings {
         let (name, pointer) = pointers.into_iter().find(|(_, pointer)| !is_pointer(pointer))?;
         Some(format!("{pointer:?} in `{name}` is not a JSON Pointer; write it as `/data/results`"))
     }
+}
+
+/// Returns whether a text begins with `http://` or `https://`.
+fn is_http(url: &str) -> bool {
+    url.split_once("://")
+        .is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// Returns whether a path is absolute and has no `..`.

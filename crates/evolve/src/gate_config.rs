@@ -3,7 +3,7 @@
 use library::TrialTerms;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure};
 use thiserror::Error;
 use toml::Table;
 
@@ -100,7 +100,7 @@ pub struct GateConfigError(pub String);
 
 impl Fails for GateConfigError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
+        Failure::invalid_config()
     }
 }
 

@@ -78,7 +78,11 @@ impl Spec {
         match decision {
             PermissionDecision::Ask => {
                 let text = match self.effect {
-                    Effect::Installs => marketplace::question(&arguments)?,
+                    Effect::Installs => {
+                        let text = marketplace::question(&arguments)?;
+                        marketplace::check_release(call, &arguments)?;
+                        text
+                    }
                     _ => format!("Allow the agent to use {} ({})?", self.name, self.title.to_lowercase()),
                 };
                 let hint = "ask a person to do it on the command line, or to allow it with [[permissions]] in \

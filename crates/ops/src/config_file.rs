@@ -167,10 +167,8 @@ impl Workspace {
         };
         let checks = [
             ("/gate", GateConfig::of(&config.gate).map(drop).map_err(|error| error.to_string())),
-            (
-                "/tools",
-                ToolSettings::of(&config.tools, &config.mcp_servers).map(drop).map_err(|error| error.to_string()),
-            ),
+            ("/tools", check_tools(&config)),
+            ("/notify", check_notify(&config)),
             ("/agents", agent::Settings::of(&tables).map(drop).map_err(|error| error.to_string())),
             ("/scan", self.check_scanner(&config.scan, path)),
         ];
@@ -195,6 +193,18 @@ impl Workspace {
     fn check_scanner(&self, settings: &scan::Settings, path: &Path) -> Result<(), String> {
         let settings = client::scan_settings(settings.clone(), path, &self.user_home, self.now);
         settings.and_then(|settings| client::scanner(&settings)).map(drop).map_err(described)
+    }
+}
+
+fn check_tools(config: &Config) -> Result<(), String> {
+    let tools = ToolSettings::of(&config.tools, &config.mcp_servers).map_err(|error| error.to_string())?;
+    tools.unusable().map_or(Ok(()), Err)
+}
+
+fn check_notify(config: &Config) -> Result<(), String> {
+    match config.notify.command.first() {
+        Some(program) if program.is_empty() => Err("`notify.command` must begin with a program".to_owned()),
+        _ => Ok(()),
     }
 }
 

@@ -23,6 +23,7 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
         NextStep::ShowRequests => {
             listed("skill_manage").map_or_else(|| step.command(), |name| format!("the input schema of {name}"))
         }
+        NextStep::SetField(field) => (*field).to_owned(),
         NextStep::ListProposals => call("skill_review_list", json!({})),
         NextStep::ListAllProposals => call("skill_review_list", json!({"all": true})),
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => call("skill_review_show", json!({"id": id})),
@@ -53,6 +54,7 @@ pub fn request(step: &NextStep) -> String {
         NextStep::Delete(name) => format!("DELETE {}", of_skill(name, "")),
         NextStep::Enable(name) => format!("PUT /api/skills/{} {}", uri::component(name), json!({"enabled": true})),
         NextStep::ShowRequests => "docs/guides/gateway.md".to_owned(),
+        NextStep::SetField(field) => (*field).to_owned(),
         NextStep::ListProposals => "GET /api/proposals".to_owned(),
         NextStep::ListAllProposals => "GET /api/proposals?all=true".to_owned(),
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => format!("GET /api/proposals/{id}"),

@@ -86,12 +86,9 @@ impl<'a> Notice<'a> {
     }
 }
 
-fn word(event: &Event) -> String {
-    serde_json::to_value(event.status).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
-}
-
 fn is_wanted(config: &NotifyConfig, event: &Event) -> bool {
-    config.events.is_empty() || config.events.contains(&word(event))
+    let name = serde_json::to_value(event.status).ok();
+    config.events.is_empty() || config.events.iter().any(|wanted| serde_json::to_value(wanted).ok() == name)
 }
 
 fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), String> {

@@ -13,7 +13,7 @@ mod uses;
 
 use std::{
     collections::BTreeSet,
-    path::{MAIN_SEPARATOR, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
@@ -346,12 +346,13 @@ impl Workspace {
         repository_root(&self.cwd).filter(|root| *root != self.user_home)
     }
 
-    /// Formats a path for display, with `~` for the user's home.
+    /// Formats a path for display, with `~` for the user's home and the separator of the system throughout.
     pub fn short(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.user_home) {
-            Ok(below_home) => format!("~{MAIN_SEPARATOR}{}", below_home.display()),
-            Err(_) => path.display().to_string(),
-        }
+        let path: PathBuf = match path.strip_prefix(&self.user_home) {
+            Ok(below_home) => Path::new("~").join(below_home).components().collect(),
+            Err(_) => path.components().collect(),
+        };
+        path.display().to_string()
     }
 
     /// Makes a path of the command line absolute.

@@ -57,6 +57,12 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Returns the failure for a fault in `config.toml` or a policy file.
+    #[must_use]
+    pub fn invalid_config() -> Self {
+        Self::new(FailureKind::Usage, "invalid_config").hint("to list every fault with its line: skillhub config check")
+    }
+
     /// Returns the failure for an I/O error of the system.
     #[must_use]
     pub fn io() -> Self {

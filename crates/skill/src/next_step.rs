@@ -28,6 +28,8 @@ pub enum NextStep {
     Enable(String),
     /// Show how changes are requested.
     ShowRequests,
+    /// Set this field of the request, which is a flag on the command line.
+    SetField(&'static str),
     /// List the open proposals.
     ListProposals,
     /// List all proposals, including those that were decided.
@@ -53,7 +55,7 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// Returns the command for a shell.
+    /// Returns the command for a shell, or the flag.
     #[must_use]
     pub fn command(&self) -> String {
         let arguments = match self {
@@ -67,6 +69,7 @@ impl NextStep {
             Self::Delete(skill) => format!("manage delete {skill}"),
             Self::Enable(skill) => format!("enable {skill}"),
             Self::ShowRequests => "manage --help".to_owned(),
+            Self::SetField(field) => return format!("--{}", field.replace('_', "-")),
             Self::ListProposals => "review list".to_owned(),
             Self::ListAllProposals => "review list --all".to_owned(),
             Self::ShowProposal(id) => format!("review show {id}"),
@@ -106,6 +109,12 @@ impl Hint {
     pub fn step(mut self, step: NextStep) -> Self {
         self.0.push(Part::Step(step));
         self
+    }
+
+    /// Returns whether the sentence names an operation.
+    #[must_use]
+    pub fn names(&self, step: &NextStep) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Step(named) if named == step))
     }
 
     /// Formats the sentence, with each operation as given by `step`.

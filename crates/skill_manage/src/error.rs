@@ -197,8 +197,9 @@ fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
     use FailureKind::{Conflict, Invalid, NotFound, Usage};
     let of = Failure::new;
     let name = name.to_string();
-    let count = "add surrounding text to find, or give the number of matches in expected_count; details.matches lists \
-                 the lines";
+    let count = Hint::from("add surrounding text to find, or give the number of matches with ")
+        .step(NextStep::SetField("expected_count"))
+        .text("; details.matches lists the lines");
     match fault {
         EditError::Exists => {
             let show = NextStep::ShowFile(name, "SKILL.md".to_owned());
@@ -214,7 +215,8 @@ fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
         EditError::EmptyFind | EditError::ZeroCount => of(Usage, "invalid_request").hint(forms()),
         EditError::RemovesSkillMd => of(Usage, "invalid_request")
             .hint(Hint::from("to remove the whole skill, run: ").step(NextStep::Delete(name))),
-        EditError::AmbiguousMatch { .. } => of(Conflict, "ambiguous_match").hint(count),
+        EditError::AmbiguousMatch { .. } => of(Conflict, "ambiguous_match")
+            .hint(count.text("; to replace all, set ").step(NextStep::SetField("replace_all"))),
         EditError::CountMismatch { .. } => of(Conflict, "count_mismatch").hint(count),
         EditError::NoMatch { path, .. } => of(Conflict, "no_match")
             .hint(Hint::from("read the current file: ").step(NextStep::ShowFile(name, path.to_string()))),

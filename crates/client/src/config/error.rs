@@ -73,19 +73,13 @@ pub enum ConfigError {
 impl Fails for ConfigError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Damaged { path, .. }
-            | Self::OwnerTwice { path, .. }
-            | Self::Owner { path, .. }
-            | Self::Rule { path, .. } => {
-                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("correct {}", path.display()))
-            }
-            Self::Scan(error) => {
-                let (code, hint) = match error {
-                    scan::SettingsError::Value { .. } => ("invalid_config", "correct [scan] in config.toml"),
-                    _ => ("invalid_rules", "correct the file as described in docs/guides/scan-rules.md"),
-                };
-                Failure::new(FailureKind::Usage, code).hint(hint)
-            }
+            Self::Damaged { .. }
+            | Self::OwnerTwice { .. }
+            | Self::Owner { .. }
+            | Self::Rule { .. }
+            | Self::Scan(scan::SettingsError::Value { .. }) => Failure::invalid_config(),
+            Self::Scan(_) => Failure::new(FailureKind::Usage, "invalid_rules")
+                .hint("correct the file as described in docs/guides/scan-rules.md"),
             Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("update skillhub"),
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),

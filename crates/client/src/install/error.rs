@@ -13,8 +13,8 @@ use library::{
 use registry_index::{FetchError, RequirementError, SignerError};
 use scan::{Blocked, Report};
 use serde_json::Value;
-use skill::failure::{Fails, Failure, FailureKind};
-use skill::{BundleError, NameError, Owner, Problem, SkillName, archive::ArchiveError, shell_word};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
+use skill::{BundleError, NameError, Owner, Problem, SkillName, SkillPath, archive::ArchiveError, shell_word};
 use thiserror::Error;
 
 use fetching::fetch_failure;
@@ -200,6 +200,18 @@ pub enum InstallError {
         /// Arguments of `skillhub install` that install the wanted skill beside it. Empty if that is impossible.
         beside: Box<str>,
     },
+    /// The repository has the skill in another folder now, with other content.
+    #[error("{name} moved from {from} to {to} in {place} and changed")]
+    Moved {
+        /// Name of the skill.
+        name: SkillName,
+        /// Location of the repository.
+        place: String,
+        /// Folder of the installed skill.
+        from: SkillPath,
+        /// Folder that has the skill now.
+        to: SkillPath,
+    },
     /// The skill is installed under another name than the one requested with `--as`.
     #[error("{name} is already installed, as {installed}")]
     InstalledAs {
@@ -372,7 +384,7 @@ impl Fails for InstallError {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
-            Self::Exists { .. } | Self::InstalledAs { .. } => self.name_taken_failure(),
+            Self::Exists { .. } | Self::Moved { .. } | Self::InstalledAs { .. } => self.name_taken_failure(),
             Self::Rename { .. } => of(FailureKind::Invalid, "cannot_rename").hint("install it without --as"),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
                 .hint(format!("merge the release with the local changes: skillhub update {name}")),
@@ -380,8 +392,8 @@ impl Fails for InstallError {
             Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
             Self::NotInstalled { is_here, .. } => of(FailureKind::NotFound, "not_found").hint(match is_here {
-                true => "only installed skills have a source to update from",
-                false => "list the installed skills: skillhub list",
+                true => Hint::from("only installed skills have a source to update from"),
+                false => Hint::from("list the installed skills: ").step(NextStep::ListSkills),
             }),
             Self::Vanished { moved: Some(address), .. } => of(FailureKind::NotFound, "not_found")
                 .hint(format!("it moved; follow it with: skillhub install {}", shell_word(address))),

@@ -4,7 +4,7 @@ use library::{
     HandEditMode, Library, LibraryError, Origin, OriginFields, Revision, SnapshotError, Stamp, StorageError,
 };
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
 
@@ -51,7 +51,8 @@ impl Fails for ForkError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotHere(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
+                let hint = Hint::from("list the installed skills: ").step(NextStep::ListSkills);
+                Failure::new(FailureKind::NotFound, "not_found").hint(hint)
             }
             Self::NotInstalled(name) => Failure::new(FailureKind::NotFound, "not_installed")
                 .hint(format!("publish its folder without --from-fork; `skillhub list` shows the folder of {name}")),

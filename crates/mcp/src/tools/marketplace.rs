@@ -85,3 +85,11 @@ pub(super) fn question(arguments: &JsonObject) -> Result<String, Refusal> {
         )),
     }
 }
+
+/// Checks that a registry has the release, so that nobody is asked about one that does not exist.
+pub(super) fn check_release(call: &Call<'_>, arguments: &JsonObject) -> Result<(), Refusal> {
+    let InstallArguments { spec } = read(arguments.clone())?;
+    let registries = call.place.registries_of(&call.place.library_to_inspect()?)?;
+    client::resolve(&registries, &spec.parse::<client::Spec>()?)?;
+    Ok(())
+}

@@ -51,6 +51,9 @@ impl Schema {
             Violation::TooSmall(limit) => format!("{key} must be at least {limit}"),
             Violation::TooLarge(limit) => format!("{key} must be at most {limit}"),
             Violation::WrongType => format!("{key} must be {}", type_name(node)),
+            Violation::Other(keyword) if keyword == "minItems" => {
+                format!("{key} is empty; write at least one of: {}", self::options(self.inner(node, "0")).join(", "))
+            }
             Violation::Other(_) if !options.is_empty() => format!("{key} must be one of: {}", options.join(", ")),
             Violation::Other(keyword) => format!("{key} does not fit the schema ({keyword})"),
         };

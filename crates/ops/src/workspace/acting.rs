@@ -7,7 +7,7 @@ use client::{Config, PolicyFile};
 use evolve::GateConfig;
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Denied, Home, SkillChange, Stamp};
-use skill::failure::FailureKind;
+use skill::failure::{Failure, FailureKind};
 use skill_manage::{FindElsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
 use super::Workspace;
@@ -196,8 +196,9 @@ fn prove(id: &str, home: &Home, now: Timestamp, setup: &Setup, missing: &str) ->
 /// Parses the policy part of one file.
 fn layer(file: &PolicyFile) -> Result<Layer, Refusal> {
     let path = file.path.display().to_string();
-    let no_preset = |error: PresetError| {
-        Refusal::new(FailureKind::Usage, "invalid_config", format!("{path}: {error}")).hint(format!("correct {path}"))
+    let no_preset = |error: PresetError| Refusal {
+        failure: Failure::invalid_config(),
+        ..Refusal::usage(format!("{path}: {error}"))
     };
     let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
     Ok(Layer { rules: file.rules(Rule::check)?, preset, file: path, why: None })

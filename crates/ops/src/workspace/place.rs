@@ -216,13 +216,17 @@ impl Workspace {
         library.scope() != self.place.scope
     }
 
-    /// Returns whether a skill was installed for the user, and the selected library of a project does not have it.
-    pub fn is_installed_behind(&self, skill: &SkillName) -> bool {
-        let is_installed = |library: &Library| -> Result<bool, Refusal> {
-            Ok(library.head(skill)?.is_some_and(|head| !head.tombstone && head.origin.is_some()))
+    /// Returns the scope in which a skill is installed if it is not the selected one: the user's, or that of the
+    /// project around the current folder. An explicitly set folder is the only one.
+    pub fn installed_elsewhere(&self, skill: &SkillName) -> Option<Scope> {
+        let other = match self.place.scope {
+            _ if self.place.named => return None,
+            Scope::Project => self.user_library(),
+            _ => self.open_library(&self.project_root()?.join(SKILLS_FOLDER), Scope::Project),
         };
-        let library = self.library_for(skill).ok().filter(|library| self.is_behind(library));
-        library.is_some_and(|library| is_installed(&library).unwrap_or(false))
+        let library = self.within(other.ok()?, skill).ok()?;
+        let head = library.head(skill).ok()??;
+        (!head.tombstone && head.origin.is_some()).then(|| library.scope())
     }
 
     /// Returns the paths of the selected library.

@@ -51,3 +51,13 @@ fn setup_alone_says_what_the_environment_holds() {
     let refusal = policy(|name| (name == "SKILLHUB_POLICY").then(|| "absent.toml".into())).unwrap();
     assert_eq!(refusal.failure.code, "invalid_config");
 }
+
+#[test]
+fn shown_paths_have_one_separator() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = Workspace::open(setup(temp.path(), nothing)).unwrap();
+    let shown = |path: &str| place.short(Path::new(path)).replace(std::path::MAIN_SEPARATOR, "|");
+    assert_eq!(shown("/a/b//c"), "|a|b|c");
+    assert_eq!(shown(&format!("{}/user/a//b/c", temp.path().display())), "~|a|b|c");
+    assert_eq!(place.short(&temp.path().join("user")), "~");
+}

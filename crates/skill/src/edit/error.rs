@@ -61,14 +61,10 @@ pub enum EditError {
     #[error("find is empty; give the text to replace, or replace the whole file with edit or write_file")]
     EmptyFind,
     /// The patch expects zero matches, so it would change nothing.
-    #[error("expected_count is 0; omit it, or give the number of matches to replace")]
+    #[error("the expected number of matches is 0; omit it, or give the number to replace")]
     ZeroCount,
     /// The text occurs several times, and the patch allows one match.
-    #[error(
-        "the text occurs {found} times in {path} ({}); add surrounding lines to find, or give expected_count or \
-         replace_all",
-        list_lines(matches, *found)
-    )]
+    #[error("the text occurs {found} times in {path} ({})", list_lines(matches, *found))]
     AmbiguousMatch {
         /// Path of the file in the skill.
         path: SkillPath,
@@ -79,7 +75,7 @@ pub enum EditError {
     },
     /// The number of matches differs from the number that the patch expects.
     #[error(
-        "the text was found in {} in {path} ({}), not {expected}; correct expected_count or find",
+        "the text was found in {} in {path} ({}), not {expected}",
         crate::counted(*found, "place"),
         list_lines(matches, *found)
     )]

@@ -80,7 +80,7 @@ fn ambiguous_patch_is_refused_with_lines() {
     let line = |line, text: &str| Match { line, text: text.into() };
     assert_eq!((found, matches), (3, vec![line(1, "use foo"), line(3, "then foo"), line(5, "  foo again")]));
     let message = run(patch("foo", "bar"), text).unwrap_err().to_string();
-    assert!(message.contains("lines 1, 3, 5") && message.contains("expected_count"), "{message}");
+    assert!(message.contains("lines 1, 3, 5"), "{message}");
 }
 
 #[test]

@@ -24,9 +24,11 @@ pub struct Rule {
     pub actor: Option<ActorFilter>,
     /// Actions. Those that bring or remove a whole skill match only if they are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub actions: Vec<ActionFilter>,
     /// Classes of changed content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub changes: Vec<Class>,
     /// Origin of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]

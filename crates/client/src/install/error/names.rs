@@ -30,6 +30,8 @@ impl InstallError {
                 "install it under another name with `skillhub install {beside}`, or delete that skill first (if it is \
                  pinned, only a person can): skillhub manage delete {name}"
             )),
+            Self::Moved { name, to, .. } => of(FailureKind::Conflict, "exists")
+                .hint(format!("to install it from {to}, uninstall it first: skillhub uninstall {name}")),
             Self::InstalledAs { installed, .. } => of(FailureKind::Conflict, "exists").hint(format!(
                 "update it with `skillhub update {installed}`, or uninstall it first: skillhub uninstall {installed}"
             )),
