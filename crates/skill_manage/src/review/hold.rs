@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     change::Change,
-    conclude::{CheckedChange, Conclusion, Held, conclude, judge},
+    conclude::{CheckedChange, Conclusion, Held, Permitted, conclude, judge},
     context::Context,
     error::ManageError,
-    policy::{PolicyDecision, Ruling},
+    policy::Ruling,
     report::{Report, Status},
 };
 
@@ -63,8 +63,8 @@ pub(crate) fn hold(
     let change = change.with_candidate(joined);
     let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
-        PolicyDecision::Hold(why) => why,
-        PolicyDecision::Apply(_) | PolicyDecision::Refuse(_) => why,
+        Permitted::Hold(why) => why,
+        Permitted::Apply(_) => why,
     };
     judged.report.decision = Some(Ruling::Hold);
     match is_new {
