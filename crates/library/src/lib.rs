@@ -30,8 +30,8 @@
 //!
 //! Each change of a library's part of the home or of its folders takes [`LibraryLock`] first: an exclusive lock on the
 //! file `lock`, for which a writer waits at most `LOCK_WAIT` (ten seconds) and then fails with [`LockError::Locked`].
-//! The system releases it when the process dies. It is not reentrant: a function that requires it says "the caller
-//! holds the lock", and must not call one that takes it.
+//! The system releases it when the process dies. It is not reentrant: a function that requires it takes a `LockedDir`,
+//! or says "the caller holds the lock", and must not call one that takes the lock.
 //!
 //! - **Takers.** The usual one is `commit_skills` (`library/commit.rs`), and `commit_proposals` for a commit without
 //!   revisions. Others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`], the functions

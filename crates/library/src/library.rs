@@ -81,7 +81,7 @@ use crate::{
     journal::Journal,
     links::Linker,
     location::Scope,
-    lock::LibraryLock,
+    lock::{LibraryLock, LockedDir},
     ownership,
     path_access_error::PathAccessError,
     revision::{Revision, RevisionId, RevisionSpec},
@@ -435,6 +435,11 @@ impl Library {
         Ok(own)
     }
 
+    /// Opens the library's folder in the home and takes the lock, for at most ten seconds.
+    fn locked(&self) -> Result<LockedDir, LibraryError> {
+        Ok(LockedDir::acquire(self.ensure_own()?, LOCK_WAIT)?)
+    }
+
     pub(crate) fn own_io(&self) -> impl Fn(io::Error) -> LibraryError {
         let path = self.own.clone();
         move |source| LibraryError::Io { path: path.clone(), source }
@@ -460,7 +465,7 @@ impl Library {
         Ok(self.storage.get())
     }
 
-    fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {
+    fn journal(&self, own: &LockedDir) -> Result<Journal, LibraryError> {
         Journal::open(own).map_err(self.own_io())
     }
 }

@@ -28,7 +28,7 @@ use crate::{
     interrupt::Section,
     journal::{Journal, Record, Temporary},
     links::{LinkChanges, LinkStep},
-    lock::LibraryLock,
+    lock::{LibraryLock, LockedDir},
     path_access_error::PathAccessError,
     proposals::{ProposalChange, store},
     revision::{Action, Content, NewRevision, Revision, RevisionId, SyncedRevision},
@@ -173,7 +173,7 @@ impl Library {
         let follow = work.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
         self.write_ahead(&own, &work.commits)?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = LockedDir::acquire(own, LOCK_WAIT)?;
         self.check_still_free(&own, &work.commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(CheckoutPlan::temporary_name).collect();
@@ -212,27 +212,25 @@ impl Library {
     }
 
     fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = LockedDir::acquire(self.ensure_own()?, LOCK_WAIT)?;
         let recovered = self.recover(&own)?;
         self.commit_and_follow(&own, work, Vec::new(), recovered.is_settled())
     }
 
-    /// Commits the current content of a skill's folder. The caller holds the lock and has read the folder under it.
+    /// Commits the current content of a skill's folder, which the caller has read under the lock.
     pub(super) fn commit_as_it_stands(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         commit: Commit,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
         self.commit_and_follow(own, commit.into(), vec![CheckoutPlan::Leave], settled)
     }
 
-    /// Commits and updates the folders. The caller holds the lock. `settled` is true if no older record is waiting to
-    /// be applied.
+    /// Commits and updates the folders. `settled` is true if no older record is waiting to be applied.
     fn commit_and_follow(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         work: Work,
         follow: Vec<CheckoutPlan>,
         settled: bool,
@@ -266,7 +264,7 @@ impl Library {
         Ok(committed)
     }
 
-    fn mark_and_checkpoint(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+    fn mark_and_checkpoint(&mut self, own: &LockedDir, journal: &mut Journal) -> Result<(), LibraryError> {
         journal.mark_applied().map_err(self.own_io())?;
         self.checkpoint_if_large(own, journal)
     }
@@ -296,11 +294,11 @@ impl Library {
         staged.map_err(|source| self.not_writable(source))
     }
 
-    /// Writes the journal record, then objects, heads and events. The caller holds the lock, and updates the folders
-    /// afterwards, as announced in `follow`. After an error nothing has been committed.
+    /// Writes the journal record, then objects, heads and events. The caller updates the folders afterwards, as announced
+    /// in `follow`. After an error nothing has been committed.
     pub(super) fn commit_under_lock(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         journal: &mut Journal,
         Work { commits, proposals, mut plans }: Work,
         follow: &[CheckoutPlan],
@@ -335,7 +333,7 @@ impl Library {
         Ok(Written { parts, trouble })
     }
 
-    fn write_out(&self, own: &Dir, record: &Record) -> Result<(), LibraryError> {
+    fn write_out(&self, own: &LockedDir, record: &Record) -> Result<(), LibraryError> {
         if !record.heads.is_empty() {
             self.writable_storage()?.write(&record.objects, &record.heads, false)?;
         }
@@ -408,7 +406,7 @@ impl Library {
 
     fn check_out(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         journal: &mut Journal,
         part: &Part,
         follow: CheckoutPlan,

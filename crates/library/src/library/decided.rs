@@ -6,11 +6,10 @@ use jiff::Timestamp;
 use scan::{Baseline, Blocked, Cleared, Reports, Waivers};
 use skill::{Bundle, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError};
+use super::{Library, LibraryError};
 use crate::{
     disk::{Written, open_dir, written},
     events::{self, Event},
-    lock::LibraryLock,
     revision::{Actor, ActorKind, Stamp},
     state::{self, SkillState, State, StoredWaiver},
 };
@@ -91,8 +90,7 @@ impl Library {
         action: &str,
         mut change: impl FnMut(&SkillName, &mut SkillState),
     ) -> Result<(), LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         let before = State::read(&own)?;
         let (mut state, mut events) = (before.clone(), Vec::new());
         for skill in skills {

@@ -21,8 +21,7 @@ fn packs(place: &Fixture) -> Vec<String> {
 }
 
 fn checkpoint(library: &mut Library) {
-    let own = library.ensure_own().unwrap();
-    library.checkpoint(&own).unwrap();
+    library.checkpoint(&library.locked().unwrap()).unwrap();
 }
 
 /// Asserts that the real git finds no error.

@@ -215,10 +215,7 @@ fn checkpoint_keeps_every_proposal() {
     accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
     let next = proposal(&library, "bbbbbb", &pdf("three"));
     propose(&mut library, next).unwrap();
-    let own = library.ensure_own().unwrap();
-    let lock = LibraryLock::acquire(&own, LOCK_WAIT).unwrap();
-    library.checkpoint(&own).unwrap();
-    drop(lock);
+    library.checkpoint(&library.locked().unwrap()).unwrap();
     assert_eq!(fs::read(journal(&place)).unwrap().len(), 0);
     let found: Vec<_> = place.open().proposals().unwrap().into_iter().map(|e| e.into_whole().unwrap().state).collect();
     assert_eq!(found, [ProposalState::Accepted, ProposalState::Pending]);
