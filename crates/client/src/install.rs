@@ -24,7 +24,7 @@ mod uploads;
 use std::{collections::BTreeMap, path::Path};
 
 use library::{
-    Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
+    CommitBatch, Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
     interrupt::{self, Section},
 };
 use skill::{SkillName, SkillPath, diff};
@@ -404,7 +404,8 @@ impl Installer<'_> {
         plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
         let is_nothing = commits.is_empty() && proposals.is_empty();
         let lock_lines = plans.lock_lines.clone();
-        let committed = if is_nothing { Vec::new() } else { self.library.commit_planned(commits, proposals, plans)? };
+        let batch = CommitBatch { commits, proposals, plans };
+        let committed = if is_nothing { Vec::new() } else { self.library.commit(batch)? };
         let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         let others = linked.iter().filter(|(skill, _)| !committed.contains_key(skill));
         let mut relinked = self.link_uncommitted(others.map(|(skill, linked)| (skill, &linked.plan)).collect());

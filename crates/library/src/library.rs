@@ -3,6 +3,7 @@
 mod barred;
 mod change_mark;
 mod commit;
+mod commit_batch;
 mod comparison;
 mod decided;
 mod displaced;
@@ -35,7 +36,6 @@ mod threads;
 mod trial_links;
 mod trials;
 mod upkeep;
-mod work;
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -50,6 +50,7 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use commit_batch::{CommitBatch, Plans};
 pub use error::LibraryError;
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
@@ -69,7 +70,6 @@ pub use upkeep::{
     EventsRepair, FolderPermissions, HeadFault, HistoryFault, JournalRepair, JournalState, LibraryNote, LostPart,
     StateRepair, look_at_places, make_private,
 };
-pub use work::Plans;
 
 use self::revision_numbers::RevisionNumbers;
 use crate::{

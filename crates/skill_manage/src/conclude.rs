@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 use library::{
-    Action, ActorKind, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, ProposalChange,
-    Snapshot, Stamp,
+    Action, ActorKind, Checkout, Commit, CommitBatch, Committed, Content, FolderState, Library, NewRevision,
+    ProposalChange, Snapshot, Stamp,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::failure::{Hint, NextStep};
@@ -313,10 +313,11 @@ fn commit(
         ..NewRevision::new(content, change.action, stamp.clone())
     };
     let accepted = change.accepted.map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, stamp));
-    let commit = Commit {
+    let commits = vec![Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),
         revisions: change.hand_edit.into_iter().chain([revision]).chain(behind).collect(),
-    };
-    Ok(library.commit_with(vec![commit], accepted.into_iter().collect())?.into_iter().next())
+    }];
+    let proposals = accepted.into_iter().collect();
+    Ok(library.commit(CommitBatch { commits, proposals, ..CommitBatch::default() })?.into_iter().next())
 }

@@ -13,8 +13,8 @@ use skill::{Bundle, SkillName};
 use super::{
     Library, LibraryError,
     commit::{Committed, Part},
+    commit_batch::LinkPlans,
     decided::check_may_show,
-    work::LinkPlans,
 };
 use crate::{
     agent_dir::{AgentDir, AgentLink, AgentLinkError},

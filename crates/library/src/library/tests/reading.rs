@@ -104,7 +104,7 @@ fn duplicate_skill_in_commit_is_refused() {
     let mut library = place.open();
     let skill = name("pdf");
     let twice = ["one", "two"].map(|body| change(&skill, None, &bundle("pdf", body, &[])));
-    assert!(matches!(library.commit(twice.into()), Err(CommitError::Stale { .. })));
+    assert!(matches!(library.commit(Vec::from(twice)), Err(CommitError::Stale { .. })));
     assert!(library.head(&skill).unwrap().is_none() && place.names().is_empty());
 }
 
