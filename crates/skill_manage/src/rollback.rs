@@ -192,7 +192,7 @@ fn restore_head(
         }
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
-                Some(Content::Captured(scan::capture_by(bundle.clone(), &library.scanner()))),
+                Some(Content::Captured(scan::capture(bundle.clone(), &library.scanner()))),
                 "the hand edit was kept as the previous revision, which is never restored",
             ),
             None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),

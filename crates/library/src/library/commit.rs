@@ -409,7 +409,7 @@ impl Library {
         };
         let content = match self.clear(&part.skill, found.clone(), baseline) {
             Ok(Ok(cleared)) => Content::Cleared(cleared),
-            Ok(Err(_)) | Err(_) => Content::Captured(scan::capture_by(found, &self.scanner)),
+            Ok(Err(_)) | Err(_) => Content::Captured(scan::capture(found, &self.scanner)),
         };
         let stamp = part.last.stamp.external("changed by hand at the same moment");
         let origin = part.head.as_ref().and_then(|head| head.origin.clone());

@@ -113,7 +113,7 @@ fn duplicate_skill_in_commit_is_refused() {
 fn captured_edit_cannot_become_head() {
     let place = Fixture::new();
     let mut library = place.open();
-    let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[])));
+    let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[]), &scan::Scanner::default()));
     let revisions = vec![NewRevision::new(captured, Action::External, stamp())];
     assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions }]).is_err());
     assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions: Vec::new() }]).is_err());
