@@ -2,10 +2,10 @@
 
 mod barred;
 mod change_mark;
+mod clearing;
 mod commit;
 mod commit_batch;
 mod comparison;
-mod decided;
 mod displaced;
 mod error;
 mod folder_edit;
@@ -24,6 +24,7 @@ mod rescan;
 mod returned;
 mod review_checkpoint;
 mod revision_numbers;
+mod skill_states;
 mod summaries;
 mod summary;
 mod summary_cache;
@@ -111,7 +112,7 @@ pub struct Library {
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
     /// Cached state, because a batch reads it repeatedly.
-    last_state: RefCell<Option<decided::LastState>>,
+    last_state: RefCell<Option<skill_states::LastState>>,
     watcher: Option<Watcher>,
     /// Finds the folders in which new skills are linked.
     linker: Option<Linker>,

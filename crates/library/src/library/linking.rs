@@ -14,7 +14,7 @@ use super::{
     Library, LibraryError,
     commit::{Committed, Part},
     commit_batch::LinkPlans,
-    decided::check_may_show,
+    skill_states::check_may_show,
 };
 use crate::{
     agent_dir::{AgentDir, AgentLink, AgentLinkError},
