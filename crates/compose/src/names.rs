@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_are_cut_end_with_an_ellipsis() {
+    fn only_cut_names_end_with_an_ellipsis() {
         assert_eq!(shortened("a\u{85}b\n"), "a b ");
         assert_eq!(shortened(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
     }
