@@ -24,7 +24,7 @@ mod uploads;
 use std::{collections::BTreeMap, path::Path};
 
 use library::{
-    CommitBatch, Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
+    Event, Home, Library, LinkChanges, LinkPlan, Origin, Permit, Stamp, Verdicts,
     interrupt::{self, Section},
 };
 use skill::{SkillName, SkillPath, diff};
@@ -45,7 +45,6 @@ pub(crate) use planned::check_usable;
 use planned::{PlannedChange, PlannedSkill};
 pub(crate) use prefetch::side_by_side;
 pub use prefetch::{Prefetch, Progress};
-use prepare::Prepared;
 use requirements::{Item, items};
 pub(crate) use requirements::{Needs, bare};
 use signer::check_signer;
@@ -400,11 +399,10 @@ impl Installer<'_> {
             let _written_with_those_of_this_commit = write_pending_lines(self.library);
         }
         let lock = LockFile::read(self.lock_path)?;
-        let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
-        plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
-        let is_nothing = commits.is_empty() && proposals.is_empty();
-        let lock_lines = plans.lock_lines.clone();
-        let batch = CommitBatch { commits, proposals, plans };
+        let (batch, mut linked) = self.prepare(&mut planned, &lock, linking, request);
+        batch.plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
+        let is_nothing = batch.commits.is_empty() && batch.proposals.is_empty();
+        let lock_lines = batch.plans.lock_lines.clone();
         let committed = if is_nothing { Vec::new() } else { self.library.commit(batch)? };
         let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         let others = linked.iter().filter(|(skill, _)| !committed.contains_key(skill));

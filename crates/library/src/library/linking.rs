@@ -405,12 +405,7 @@ impl Library {
     }
 
     /// Applies link steps of records again that a killed process did not complete. Failures are left to `doctor`.
-    pub(super) fn link_again(
-        &self,
-        own: &LockedDir,
-        steps: &[LinkStep],
-        stamp_of: impl Fn(&SkillName) -> Option<Stamp>,
-    ) {
+    pub(super) fn link_again(&self, own: &LockedDir, steps: &[LinkStep], stamp: impl Fn(&SkillName) -> Option<Stamp>) {
         let mut by_skill: BTreeMap<SkillName, Vec<LinkStep>> = BTreeMap::new();
         for step in steps {
             if let Ok(skill) = SkillName::parse(&step.skill) {
@@ -419,7 +414,7 @@ impl Library {
         }
         let done = by_skill.iter().filter_map(|(skill, steps)| {
             let changes = self.carry_out_links(own, skill, steps);
-            Some((skill, changes, stamp_of(skill)?))
+            Some((skill, changes, stamp(skill)?))
         });
         let done: Vec<(&SkillName, LinkChanges, Stamp)> = done.collect();
         let noted = done.iter().map(|(skill, changes, stamp)| Noted::of(skill, changes, stamp));
