@@ -13,7 +13,7 @@ use agent::{Catalogue, SkillLocations};
 use client::{GIT_CA_FILE, Transport};
 use compose::{ServerSettings, ToolHost};
 use library::{Library, Scope, System};
-use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
+use mcp::{Remote, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
 use skill::{SkillName, counted, failure::FailureKind};
 
@@ -181,10 +181,7 @@ fn variable(name: &str) -> Option<OsString> {
 /// The tools of servers. One that was itself started for its tools starts no others.
 fn servers(settings: BTreeMap<String, ServerSettings>) -> Arc<dyn ToolHost> {
     let is_started_for_tools = std::env::var_os(STARTED_FOR_TOOLS).is_some();
-    let remote = |(name, ServerSettings { command, env, url, approval, tools })| {
-        (name, RemoteServer { command, env, url, approval, tools })
-    };
-    Arc::new(Remote::new(settings.into_iter().filter(|_| !is_started_for_tools).map(remote).collect()))
+    Arc::new(Remote::new(if is_started_for_tools { BTreeMap::new() } else { settings }))
 }
 
 /// skillhub's own folder, from the environment; `None` without a user's home.

@@ -60,24 +60,10 @@ fn main() -> ExitCode {
         interrupt::watch(out);
     }
     let result = match &cli.command {
+        // These need no home and change nothing.
         Command::Completions(args) => commands::completions::run(&cli.global, args),
         Command::Help(args) => commands::help::run(args),
-        Command::Doctor(args) => {
-            Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
-        }
-        Command::Config(command) => {
-            Context::to_inspect(&cli.global).and_then(|context| commands::config::run(&context, command))
-        }
-        Command::Where(args) => {
-            Context::to_locate(&cli.global).and_then(|context| commands::place::run(&context, args))
-        }
-        command => match Context::new(&cli.global) {
-            Ok(context) => run_asked(&context, &cli.global, command, asked.as_ref()),
-            Err(error) => {
-                asked.iter().for_each(|asked| asked.note_unproven(&cli.global, &error));
-                Err(error)
-            }
-        },
+        command => run_asked(&cli.global, command, asked.as_ref()),
     };
     ops::stop_tools();
     if library::interrupt::is_raised() {
@@ -90,16 +76,17 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command that the decision table allows, and logs a refusal. A command without a row does not run.
-fn run_asked(
-    context: &Context,
-    global: &Global,
-    command: &Command,
-    asked: Option<&RequestedOperation>,
-) -> Result<Exit, CliError> {
+fn run_asked(global: &Global, command: &Command, asked: Option<&RequestedOperation>) -> Result<Exit, CliError> {
     let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
     let asked = asked.ok_or_else(missing)?;
-    let done = asked.check(context).and_then(|()| run(context, global, command));
-    done.map_err(|error| asked.with_nearest(context, error)).inspect_err(|error| asked.note(context, error))
+    let open: fn(&Global) -> Result<Context, CliError> = match command {
+        Command::Doctor(_) | Command::Config(_) => Context::to_inspect,
+        Command::Where(_) => Context::to_locate,
+        _ => Context::new,
+    };
+    let context = open(global).inspect_err(|error| asked.note_unproven(global, error))?;
+    let done = asked.check(&context).and_then(|()| run(&context, global, command));
+    done.map_err(|error| asked.with_nearest(&context, error)).inspect_err(|error| asked.note(&context, error))
 }
 
 fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, CliError> {

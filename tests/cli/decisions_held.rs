@@ -175,7 +175,9 @@ fn people_only_flags_need_a_person() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     sandbox.ask(&["update", "--accept-key", "SHA256:abc"]).refused_with_hint(5, "policy_denied");
-    sandbox.ask(&["search", "demo", "--accept-rewrite"]).refused_with_hint(5, "policy_denied");
+    for command in [&["search", "demo"][..], &["doctor"], &["config", "check"], &["where"]] {
+        sandbox.ask(&[command, &["--accept-rewrite"]].concat()).refused_with_hint(5, "policy_denied");
+    }
     assert_ne!(sandbox.run_as(&sandbox.token(), &["search", "demo", "--accept-rewrite"]).exit, 5);
 }
 

@@ -11,9 +11,9 @@ use std::{
 };
 
 use library::{
-    Action, Commit, CommitError, Committed, Content, Denied, Event, Library, LibraryError, LinkChanges, LinkPlan,
-    NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError, folder::FolderError,
-    interrupt::Section,
+    Action, Commit, CommitBatch, CommitError, Committed, Content, Denied, Event, Library, LibraryError, LinkChanges,
+    LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
+    folder::FolderError, interrupt::Section,
 };
 use scan::{Blocked, Cleared, Report, Verdict};
 use serde_json::Value;
@@ -305,7 +305,8 @@ fn commit_all(
         let before = Some(StateBefore { in_place, ..StateBefore::default() });
         Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
     });
-    Ok(library.commit_planned(commits.collect(), Vec::new(), Plans { links, lock_lines: None })?)
+    let (commits, plans) = (commits.collect(), Plans { links, lock_lines: None });
+    Ok(library.commit(CommitBatch { commits, plans, ..CommitBatch::default() })?)
 }
 
 /// Copies the outcome into the results. Skills that the library already had are linked without a commit.

@@ -82,80 +82,59 @@ type AnyTable = serde_json::Map<String, serde_json::Value>;
 /// trials of revisions, `[tools]` and `[mcp_servers.NAME]` restrict what the steps of composed tools may call. The code
 /// that uses these tables validates them.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Format of the file, 1.
-    #[serde(default = "format")]
     #[schemars(range(min = 1, max = 1))]
     format: u32,
     /// Owner to publish under when the command names none.
-    #[serde(default)]
     pub owner: Option<String>,
     /// Owners whose releases must be signed; `*` for all.
-    #[serde(default)]
     pub require_signatures: Vec<String>,
     /// Settings for signing releases.
-    #[serde(default)]
     pub signing: SigningConfig,
     /// Policy preset for changes by agents: open, balanced (the default) or strict.
-    #[serde(default)]
     #[schemars(extend("enum" = ["open", "balanced", "strict"], "default" = "balanced"))]
     pub policy: Option<String>,
     /// Policy rules, checked before the preset.
-    #[serde(default)]
     #[schemars(with = "Vec<AnyTable>")]
     rules: Vec<Table>,
     /// Registries by name.
-    #[serde(default)]
     pub registries: BTreeMap<String, RegistryConfig>,
     /// Sources that are searched, by name. Those that are registries are in [`Self::registries`].
-    #[serde(default)]
     pub sources: BTreeMap<String, SourceConfig>,
     /// Settings for searches.
-    #[serde(default)]
     pub search: SearchConfig,
     /// Settings for the storage of libraries.
-    #[serde(default)]
     pub library: LibraryConfig,
     /// Source of the skills.
-    #[serde(default)]
     #[schemars(with = "skills::Fields")]
     pub skills: SkillsConfig,
     /// Command that is notified about proposals and decisions of the gate.
-    #[serde(default)]
     pub notify: NotifyConfig,
     /// Settings for reviews by a person.
-    #[serde(default)]
     pub review: ReviewConfig,
     /// Settings for all agents.
-    #[serde(default)]
     #[schemars(with = "AnyTable")]
     pub agent: Table,
     /// Settings for when agents are instructed to change skills.
-    #[serde(default)]
     #[schemars(with = "AnyTable")]
     pub skill_evolution: Table,
     /// Settings for trials of new revisions.
-    #[serde(default)]
     #[schemars(with = "AnyTable")]
     pub gate: Table,
     /// Agents in use, and settings for individual agents.
-    #[serde(default)]
     #[schemars(with = "AnyTable")]
     pub agents: AgentsConfig,
     /// Permissions: the skills that each agent may see and use.
-    #[serde(default)]
     #[schemars(with = "Vec<AnyTable>")]
     pub permissions: Vec<Table>,
     /// Additions to the scanner's rules.
-    #[serde(default)]
     pub scan: scan::Settings,
     /// Limits of the tools that steps of composed tools call.
-    #[serde(default)]
     #[schemars(with = "AnyTable")]
     pub tools: Table,
     /// MCP servers whose tools steps may call, by name.
-    #[serde(default)]
     #[schemars(with = "BTreeMap<String, AnyTable>")]
     pub mcp_servers: BTreeMap<String, Table>,
 }
@@ -211,25 +190,21 @@ pub struct RegistryConfig {
 
 /// The table `[signing]` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct SigningConfig {
     /// Path of the private key file.
-    #[serde(default)]
     pub key: Option<String>,
 }
 
 /// The table `[notify]`: a command that is notified about proposals and decisions of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct NotifyConfig {
     /// Program and its arguments; empty to disable notifications.
-    #[serde(default)]
     pub command: Vec<String>,
     /// Events to send; empty for all.
-    #[serde(default)]
     pub events: Vec<NotifyEvent>,
     /// Timeout of the command, in seconds.
-    #[serde(default = "notify_seconds")]
     pub timeout_seconds: u64,
 }
 
@@ -269,45 +244,31 @@ pub enum NotifyEvent {
 
 impl Default for NotifyConfig {
     fn default() -> Self {
-        Self { command: Vec::new(), events: Vec::new(), timeout_seconds: notify_seconds() }
+        Self { command: Vec::new(), events: Vec::new(), timeout_seconds: 10 }
     }
 }
 
 /// The table `[review]`: how a person's decisions reach skillhub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct ReviewConfig {
     /// True if answers to questions of the MCP server (elicitation) count as decisions of a person. This trusts every
     /// program that can start the server or connect to it to show the questions to a person.
-    #[serde(default)]
     pub elicitation: bool,
-}
-
-fn notify_seconds() -> u64 {
-    10
 }
 
 /// The table `[library]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct LibraryConfig {
     /// Storage backend for histories. The only one is `git`.
-    #[serde(default = "git")]
     #[schemars(extend("enum" = ["git"]))]
     pub storage: String,
 }
 
-fn format() -> u32 {
-    FORMAT
-}
-
-fn git() -> String {
-    "git".to_owned()
-}
-
 impl Default for LibraryConfig {
     fn default() -> Self {
-        Self { storage: git() }
+        Self { storage: "git".to_owned() }
     }
 }
 

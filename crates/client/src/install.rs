@@ -46,7 +46,6 @@ pub(crate) use planned::check_usable;
 use planned::{PlannedChange, PlannedSkill};
 pub(crate) use prefetch::side_by_side;
 pub use prefetch::{Prefetch, Progress};
-use prepare::Prepared;
 use requirements::{Item, items};
 pub(crate) use requirements::{Needs, bare};
 use signer::check_signer;
@@ -401,11 +400,11 @@ impl Installer<'_> {
             let _written_with_those_of_this_commit = write_pending_lines(self.library);
         }
         let lock = LockFile::read(self.lock_path)?;
-        let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
-        plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
-        let is_nothing = commits.is_empty() && proposals.is_empty();
-        let lock_lines = plans.lock_lines.clone();
-        let committed = if is_nothing { Vec::new() } else { self.library.commit_planned(commits, proposals, plans)? };
+        let (batch, mut linked) = self.prepare(&mut planned, &lock, linking, request);
+        batch.plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
+        let is_nothing = batch.commits.is_empty() && batch.proposals.is_empty();
+        let lock_lines = batch.plans.lock_lines.clone();
+        let committed = if is_nothing { Vec::new() } else { self.library.commit(batch)? };
         let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         let others = linked.iter().filter(|(skill, _)| !committed.contains_key(skill));
         let mut relinked = self.link_uncommitted(others.map(|(skill, linked)| (skill, &linked.plan)).collect());

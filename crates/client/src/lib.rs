@@ -51,7 +51,7 @@
 //!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
 //!    touched. With `--as`, `Candidate::choose_name` writes the other name into the files first; the release itself is
 //!    the revision before them, or beside them after an update.
-//! 5. `Installer::carry_out` makes one `Library::commit_planned` of all skills that passed, with the
+//! 5. `Installer::carry_out` makes one `Library::commit` of all skills that passed, with the
 //!    [`Origin`](library::Origin) in each revision. The links in agents' folders and the lines of `skillhub.lock` are
 //!    part of the same journal record. The rest follows in this order:
 //!

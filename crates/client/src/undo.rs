@@ -13,9 +13,9 @@ use std::{
 };
 
 use library::{
-    Action, AgentDir, Checkout, Commit, CommitError, Committed, Content, Event, FolderState, Library, LinkChanges,
-    LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId, SkillChange,
-    SkillState, Stamp, State, StateBefore, interrupt::Section,
+    Action, AgentDir, Checkout, Commit, CommitBatch, CommitError, Committed, Content, Event, FolderState, Library,
+    LinkChanges, LinkPlan, LinkTarget, LockLine, LockLines, NewRevision, Origin, Permit, Plans, Revision, RevisionId,
+    SkillChange, SkillState, Stamp, State, StateBefore, interrupt::Section,
 };
 use scan::{Baseline, Cleared, Verdict};
 use skill::{
@@ -169,8 +169,8 @@ fn carry_out(
         let plans = Plans { links: links_of(library, &planned), lock_lines: lock_lines(&planned, &lock, lock_path)? };
         plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
         let links = plans.links.clone();
-        let committed =
-            if commits.is_empty() { Vec::new() } else { library.commit_planned(commits, Vec::new(), plans)? };
+        let batch = CommitBatch { commits, plans, ..CommitBatch::default() };
+        let committed = if batch.commits.is_empty() { Vec::new() } else { library.commit(batch)? };
         let committed: BTreeMap<_, _> = committed.iter().map(|committed| (&committed.skill, committed)).collect();
         for (planned, outcome) in planned.iter().zip(&mut skills) {
             outcome.follow(committed.get(&planned.of.name).copied());

@@ -6,9 +6,9 @@ use std::{
 };
 
 use library::{
-    Action, Checkout, Commit, CommitError, Committed, Content, Denied, Event, FolderState, HandEditMode, Library,
-    LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SkillChange, SnapshotError,
-    Stamp, StateBefore, StorageError, interrupt::Section,
+    Action, Checkout, Commit, CommitBatch, CommitError, Committed, Content, Denied, Event, FolderState, HandEditMode,
+    Library, LibraryError, LockLine, LockLines, NewRevision, Permit, Plans, Revision, RevisionId, SkillChange,
+    SnapshotError, Stamp, StateBefore, StorageError, interrupt::Section,
 };
 use scan::Verdict;
 use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
@@ -184,7 +184,8 @@ pub fn uninstall(
     let gone = outcomes.iter().filter_map(|(_, done)| Some(done.as_ref().ok()?.name.clone()));
     let entries = gone.map(|name| LockLine { name, text: None }).collect();
     let plans = Plans { lock_lines: Some(LockLines { path: lock_path.to_owned(), entries }), ..Plans::default() };
-    let committed = if leaving.is_empty() { Vec::new() } else { library.commit_planned(leaving, Vec::new(), plans)? };
+    let batch = CommitBatch { commits: leaving, plans, ..CommitBatch::default() };
+    let committed = if batch.commits.is_empty() { Vec::new() } else { library.commit(batch)? };
     for (skill, outcome) in &mut outcomes {
         let Some(done) = committed.iter().find(|done| done.skill == *skill) else { continue };
         if let Ok(result) = outcome {

@@ -60,11 +60,7 @@ pub(crate) fn is_reserved(skill: &str, others: &[&str]) -> bool {
 
 /// Shortens a user-written name for a message and replaces control characters.
 pub(crate) fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(64).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
+    ::skill::shortened(&text.replace(char::is_control, " "), 64)
 }
 
 #[cfg(test)]
@@ -81,6 +77,12 @@ mod tests {
         let long = "a".repeat(64);
         assert_eq!(alias(&long).len(), ALIAS_CHARS);
         assert_ne!(alias(&long), alias(&format!("{}b", "a".repeat(63))));
+    }
+
+    #[test]
+    fn only_cut_names_end_with_an_ellipsis() {
+        assert_eq!(shortened("a\u{85}b\n"), "a b ");
+        assert_eq!(shortened(&"é".repeat(65)), format!("{}…", "é".repeat(64)));
     }
 
     #[test]

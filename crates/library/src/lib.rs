@@ -30,8 +30,8 @@
 //!
 //! Each change of a library's part of the home or of its folders takes [`LibraryLock`] first: an exclusive lock on the
 //! file `lock`, for which a writer waits at most `LOCK_WAIT` (ten seconds) and then fails with [`LockError::Locked`].
-//! The system releases it when the process dies. It is not reentrant: a function that requires it says "the caller
-//! holds the lock", and must not call one that takes it.
+//! The system releases it when the process dies. It is not reentrant: a function that requires it takes a `LockedDir`,
+//! or says "the caller holds the lock", and must not call one that takes the lock.
 //!
 //! - **Takers.** The usual one is `commit_skills` (`library/commit.rs`), and `commit_proposals` for a commit without
 //!   revisions. Others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`], the functions
@@ -50,7 +50,7 @@
 //!
 //! # Commit
 //!
-//! [`Library::commit`] and its variants, in order:
+//! [`Library::commit`], in order:
 //!
 //! 1. `stage` writes the new folder beside the old one (`.skillhub-…`), so that a library that is not writable refuses
 //!    before anything takes effect.
@@ -233,10 +233,10 @@ pub use events::{Event, EventStatus, operation_id};
 pub use home::Home;
 pub use judge::judged;
 pub use library::{
-    ChangeDetection, Checkout, Collected, Commit, CommitError, Committed, EventsRepair, FindError, FolderEdit,
-    FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head, HeadFault,
-    HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, MovedFolder, Plans,
-    Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
+    ChangeDetection, Checkout, Collected, Commit, CommitBatch, CommitError, Committed, EventsRepair, FindError,
+    FolderEdit, FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head,
+    HeadFault, HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, MovedFolder,
+    Plans, Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
     StateRepair, TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};

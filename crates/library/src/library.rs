@@ -2,9 +2,10 @@
 
 mod barred;
 mod change_mark;
+mod clearing;
 mod commit;
+mod commit_batch;
 mod comparison;
-mod decided;
 mod displaced;
 mod error;
 mod folder_edit;
@@ -23,6 +24,7 @@ mod rescan;
 mod returned;
 mod review_checkpoint;
 mod revision_numbers;
+mod skill_states;
 mod summaries;
 mod summary;
 mod summary_cache;
@@ -35,7 +37,6 @@ mod threads;
 mod trial_links;
 mod trials;
 mod upkeep;
-mod work;
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -50,6 +51,7 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use commit_batch::{CommitBatch, Plans};
 pub use error::LibraryError;
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
@@ -69,7 +71,6 @@ pub use upkeep::{
     EventsRepair, FolderPermissions, HeadFault, HistoryFault, JournalRepair, JournalState, LibraryNote, LostPart,
     StateRepair, look_at_places, make_private,
 };
-pub use work::Plans;
 
 use self::revision_numbers::RevisionNumbers;
 use crate::{
@@ -81,7 +82,7 @@ use crate::{
     journal::Journal,
     links::Linker,
     location::Scope,
-    lock::LibraryLock,
+    lock::{LibraryLock, LockedDir},
     ownership,
     path_access_error::PathAccessError,
     revision::{Revision, RevisionId, RevisionSpec},
@@ -111,7 +112,7 @@ pub struct Library {
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
     /// Cached state, because a batch reads it repeatedly.
-    last_state: RefCell<Option<decided::LastState>>,
+    last_state: RefCell<Option<skill_states::LastState>>,
     watcher: Option<Watcher>,
     /// Finds the folders in which new skills are linked.
     linker: Option<Linker>,
@@ -435,6 +436,11 @@ impl Library {
         Ok(own)
     }
 
+    /// Opens the library's folder in the home and takes the lock, for at most ten seconds.
+    fn locked(&self) -> Result<LockedDir, LibraryError> {
+        Ok(LockedDir::acquire(self.ensure_own()?, LOCK_WAIT)?)
+    }
+
     pub(crate) fn own_io(&self) -> impl Fn(io::Error) -> LibraryError {
         let path = self.own.clone();
         move |source| LibraryError::Io { path: path.clone(), source }
@@ -460,7 +466,7 @@ impl Library {
         Ok(self.storage.get())
     }
 
-    fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {
+    fn journal(&self, own: &LockedDir) -> Result<Journal, LibraryError> {
         Journal::open(own).map_err(self.own_io())
     }
 }

@@ -5,6 +5,7 @@
 use std::{
     fs::{File, TryLockError},
     io::{self, Read, Seek},
+    ops::Deref,
     thread,
     time::{Duration, Instant},
 };
@@ -105,6 +106,29 @@ impl LibraryLock {
         // The holder's note is for messages only.
         let _best_effort = write_holder(&mut file);
         Ok(Self { _file: file })
+    }
+}
+
+/// A library's folder in the home while its lock is held, which is released on drop. Functions that write there take it
+/// as the proof that no other process does.
+#[derive(Debug)]
+pub(crate) struct LockedDir {
+    _lock: LibraryLock,
+    dir: Dir,
+}
+
+impl LockedDir {
+    /// Takes the lock like [`LibraryLock::acquire`].
+    pub fn acquire(dir: Dir, wait: Duration) -> Result<Self, LockError> {
+        Ok(Self { _lock: LibraryLock::acquire(&dir, wait)?, dir })
+    }
+}
+
+impl Deref for LockedDir {
+    type Target = Dir;
+
+    fn deref(&self) -> &Dir {
+        &self.dir
     }
 }
 

@@ -17,6 +17,7 @@ use toml::{Table, Value};
 
 use crate::{
     disk::{Durability, read_bounded, write_atomically},
+    lock::LockedDir,
     revision::{Actor, ActorKind, RevisionId},
     toml_text::parts,
     trials::{StoredSetBack, StoredTrial},
@@ -367,7 +368,7 @@ impl State {
     }
 
     /// Writes the state over the file, preserving fields unknown to this version.
-    pub(crate) fn write(&self, dir: &Dir) -> Result<(), StateError> {
+    pub(crate) fn write(&self, dir: &LockedDir) -> Result<(), StateError> {
         let old = String::from_utf8(read_bounded(dir, FILE, Limits::default().state_bytes)?.unwrap_or_default())
             .map_err(|error| StateError::Damaged(error.to_string()))?;
         let (mut others, mut unknown) = unknown_of(&old)?;
@@ -434,10 +435,15 @@ fn unknown_of(text: &str) -> Result<(Table, BTreeMap<String, Table>), StateError
 mod tests {
     use super::*;
 
+    fn locked(temp: &tempfile::TempDir) -> LockedDir {
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        LockedDir::acquire(dir, std::time::Duration::ZERO).unwrap()
+    }
+
     #[test]
     fn damaged_state_never_reads_as_empty() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let dir = locked(&temp);
         let name = SkillName::parse("pdf").unwrap();
         let mut state = State::read(&dir).unwrap();
         assert!(state.of(&name).enabled);
@@ -455,7 +461,7 @@ mod tests {
     #[test]
     fn unknown_fields_survive_a_write() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let dir = locked(&temp);
         dir.write(
             FILE,
             "format = 1\npolicy = \"strict\"\n[skills.pdf]\npinned = true\nlater = 1\n[skills.x]\npinned = true\n",
@@ -476,7 +482,7 @@ mod tests {
     #[test]
     fn large_state_is_read_in_parts() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let dir = locked(&temp);
         let name = |at: usize| SkillName::parse(&format!("s-{at}")).unwrap();
         let mut state = State::default();
         for at in 0..2_000 {
@@ -499,7 +505,7 @@ mod tests {
     #[test]
     fn oversized_state_is_not_written() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let dir = locked(&temp);
         let limits = Limits::default();
         let pdf = SkillName::parse("pdf").unwrap();
         let mut state = State::default();
@@ -546,7 +552,7 @@ mod tests {
             assert!(damaged.at(at("2026-01-15T00:00:00Z")).is_none(), "{damaged:?}");
         }
         let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let dir = locked(&temp);
         let name = SkillName::parse("pdf").unwrap();
         let mut state = State::default();
         state.set(&name, SkillState { waivers: vec![stored.clone()], ..SkillState::default() });

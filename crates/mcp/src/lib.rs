@@ -48,7 +48,7 @@ mod watchers;
 
 pub use http::{HttpAuth, serve_http};
 pub use interrupt::interrupt;
-pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
+pub use remote::{Remote, STARTED_FOR_TOOLS};
 pub use server::{Server, Servers};
 pub use shared::Options;
 pub use stdio::{ServeError, serve_stdio};

@@ -20,7 +20,7 @@ use std::{
     sync::Arc,
 };
 
-use compose::{Approval, Bounds, ToolFault, ToolHost, ToolSpec};
+use compose::{Bounds, ServerSettings, ToolFault, ToolHost, ToolSpec};
 use serde_json::Value;
 
 use self::{engine::Engine, server_slot::ServerSlot};
@@ -28,22 +28,6 @@ use self::{engine::Engine, server_slot::ServerSlot};
 /// Environment variable set for programs that are started for their tools. A skillhub that finds it set starts no
 /// servers itself, which prevents endless recursion.
 pub const STARTED_FOR_TOOLS: &str = "SKILLHUB_STARTED_FOR_TOOLS";
-
-/// Connection settings and approval levels of one server. Exactly one of `command` and `url` must be set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RemoteServer {
-    /// Program and arguments of a server that speaks over its standard streams.
-    pub command: Vec<String>,
-    /// Variables for the program, in addition to the basic ones (`PATH`, `HOME` and the like). A server with a `url`
-    /// receives only `AUTHORIZATION`, as the header of that name.
-    pub env: BTreeMap<String, String>,
-    /// Address of a server that speaks streamable HTTP.
-    pub url: Option<String>,
-    /// Approval level of all its tools, which overrides the server's own annotations.
-    pub approval: Option<Approval>,
-    /// Approval levels of single tools, by the server's own tool names.
-    pub tools: BTreeMap<String, Approval>,
-}
 
 /// All configured servers, by name. Their tools are called `mcp__SERVER__TOOL`.
 pub struct Remote {
@@ -54,8 +38,8 @@ pub struct Remote {
 impl Remote {
     /// Creates a client for these servers without starting any of them.
     #[must_use]
-    pub fn new(servers: BTreeMap<String, RemoteServer>) -> Self {
-        let place = |(name, server): (String, RemoteServer)| (name.clone(), ServerSlot::new(name, server));
+    pub fn new(servers: BTreeMap<String, ServerSettings>) -> Self {
+        let place = |(name, server): (String, ServerSettings)| (name.clone(), ServerSlot::new(name, server));
         Self { engine: Engine::default(), places: servers.into_iter().map(place).collect() }
     }
 

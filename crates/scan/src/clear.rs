@@ -119,15 +119,9 @@ pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result
     }
 }
 
-/// Scans a bundle with the built-in rules and keeps it whatever the verdict. See [`Captured`].
+/// Scans a bundle and keeps it whatever the verdict. See [`Captured`].
 #[must_use]
-pub fn capture(bundle: Bundle) -> Captured {
-    capture_by(bundle, &Scanner::default())
-}
-
-/// Captures a bundle as [`capture`] does, with other rules or cached reports.
-#[must_use]
-pub fn capture_by(bundle: Bundle, reports: &dyn Reports) -> Captured {
+pub fn capture(bundle: Bundle, reports: &dyn Reports) -> Captured {
     Captured { report: reports.report(&bundle), digest: bundle.digest(), bundle }
 }
 

@@ -57,7 +57,7 @@ mod wording;
 
 pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};
 pub use cause::{Cause, causes};
-pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_by, clear, clear_by, waive};
+pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, clear, clear_by, waive};
 pub use evidence::Evidence;
 pub use judge::{Answer, JudgeSettings, Question, QuestionFile};
 pub use level::{LevelError, Severity, Verdict};

@@ -122,7 +122,7 @@ fn secrets_are_not_repeated_in_reports() {
 
 #[test]
 fn captured_bundle_keeps_its_verdict() {
-    let captured = capture(bundle(&[("scripts/a.sh", BAD)]));
+    let captured = capture(bundle(&[("scripts/a.sh", BAD)]), &Scanner::default());
     assert_eq!(captured.verdict(), Verdict::Block);
     assert_eq!(captured.digest(), captured.bundle().digest());
     assert_eq!(captured.report().ruleset, scan::ruleset());
@@ -133,7 +133,7 @@ fn ruleset_version_is_stable() {
     let version = scan::ruleset();
     let (engine, hash) = version.split_once('-').unwrap();
     assert!(engine.parse::<u32>().is_ok() && hash.len() == 12, "{version}");
-    assert_eq!(capture(bundle(&[])).report().ruleset, version);
+    assert_eq!(capture(bundle(&[]), &Scanner::default()).report().ruleset, version);
 }
 
 fn waiver() -> Waiver {

@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     error::ManageError,
     manage::{note_refusal, retry},
-    policy::{PolicyDecision, Ruling},
+    policy::{Decision, Ruling},
     report::{Report, Status},
     request::Notes,
     review,
@@ -73,12 +73,13 @@ fn attempt(
     if let Some(revision) = &returned {
         judged.report.add(&format!("the folder is at revision {}", revision.number));
     }
-    match decide(&change, &judged, is_return, context) {
-        PolicyDecision::Hold(why) => {
+    let Decision { ruling, why } = decide(&change, &judged, is_return, context);
+    match ruling {
+        Ruling::Hold => {
             judged.report.decision = Some(Ruling::Hold);
             review::hold(library, Held { change, judged, why }, context, stamp)
         }
-        PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
+        Ruling::Deny => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this edit of {skill}: {why}"),
             hint: Hint::from("only a person can record it, in a terminal; revert it with ")
                 .step(NextStep::Restore(skill.to_string(), "head".to_owned()))
@@ -86,15 +87,15 @@ fn attempt(
                 .step(NextStep::ShowPolicy)
                 .text(" shows the rules"),
         }),
-        PolicyDecision::Apply(why) => record(library, edit, judged.report, &why, stamp),
+        Ruling::Apply => record(library, edit, judged.report, &why, stamp),
     }
 }
 
 /// Decides about a hand edit. A folder without history is adopted, since presets and rules apply only to edits of a
 /// skill.
-fn decide(change: &Change<'_>, judged: &CheckedChange, is_return: bool, context: &Context<'_>) -> PolicyDecision {
+fn decide(change: &Change<'_>, judged: &CheckedChange, is_return: bool, context: &Context<'_>) -> Decision {
     if !change.snapshot.exists() {
-        return PolicyDecision::Apply("the folder had no history".to_owned());
+        return Decision { ruling: Ruling::Apply, why: "the folder had no history".to_owned() };
     }
     let edit = HandEdit {
         skill: change.skill,

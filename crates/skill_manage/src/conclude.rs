@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 use library::{
-    Action, ActorKind, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, ProposalChange,
-    Snapshot, Stamp,
+    Action, ActorKind, Checkout, Commit, CommitBatch, Committed, Content, FolderState, Library, NewRevision,
+    ProposalChange, Snapshot, Stamp,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::failure::{Hint, NextStep};
@@ -14,7 +14,7 @@ use crate::{
     change::{Accepted, Change},
     context::Context,
     error::ManageError,
-    policy::{PolicyDecision, Proposed, Ruling},
+    policy::{Decision, Proposed, Ruling},
     report::{Report, ReportedProblem, Status, VerdictReport},
     request::action_of,
     trial,
@@ -39,9 +39,15 @@ impl CheckedChange {
     }
 
     /// Returns the policy's decision to apply or hold the change, with the reason. A refusal is an error.
-    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<PolicyDecision, ManageError> {
+    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Permitted, ManageError> {
         check_policy(change, context, &self.report, self.cleared.as_ref())
     }
+}
+
+/// Decision about a change that the policy does not refuse, with the reason.
+pub(crate) enum Permitted {
+    Apply(String),
+    Hold(String),
 }
 
 /// Conclusion about a change.
@@ -77,12 +83,12 @@ pub(crate) fn conclude<'a>(
         return unchanged(library, judged.report, &change).map(Conclusion::Done);
     }
     let why = match judged.decide(&change, context)? {
-        PolicyDecision::Hold(why) => {
+        Permitted::Hold(why) => {
             check_may_wait(library, &change, &why, stamp)?;
             judged.report.decision = Some(Ruling::Hold);
             return Ok(Conclusion::Held(Held { change, judged, why }));
         }
-        PolicyDecision::Apply(why) | PolicyDecision::Refuse(why) => why,
+        Permitted::Apply(why) => why,
     };
     let CheckedChange { mut report, cleared } = judged;
     report.decision = Some(Ruling::Apply);
@@ -257,9 +263,9 @@ fn check_policy(
     context: &Context<'_>,
     report: &Report,
     cleared: Option<&Cleared>,
-) -> Result<PolicyDecision, ManageError> {
+) -> Result<Permitted, ManageError> {
     if change.accepted.is_some() {
-        return Ok(PolicyDecision::Apply("a person accepted it".to_owned()));
+        return Ok(Permitted::Apply("a person accepted it".to_owned()));
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
     let actions = actions_of(change);
@@ -273,19 +279,21 @@ fn check_policy(
         verdict,
         privilege: OnceCell::new(),
     };
-    match context.policy.decide(&context.actor, &proposed) {
-        PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
+    let Decision { ruling, why } = context.policy.decide(&context.actor, &proposed);
+    match ruling {
+        Ruling::Deny => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this change of {}: {why}", change.skill),
             hint: Hint::from("remove what the policy does not allow; ")
                 .step(NextStep::ShowPolicy)
                 .text(" shows the rules, and a person can change them"),
         }),
-        PolicyDecision::Apply(why) if context.actor.kind != ActorKind::Person => {
+        Ruling::Apply if context.actor.kind != ActorKind::Person => {
             // The skill itself is restored, whatever its files are.
             let removed = Library::removed_by_person(change.skill, change.snapshot.base.as_ref());
-            Ok(removed.map_or(PolicyDecision::Apply(why), |removed| PolicyDecision::Hold(removed.to_string())))
+            Ok(removed.map_or(Permitted::Apply(why), |removed| Permitted::Hold(removed.to_string())))
         }
-        decided => Ok(decided),
+        Ruling::Apply => Ok(Permitted::Apply(why)),
+        Ruling::Hold => Ok(Permitted::Hold(why)),
     }
 }
 
@@ -305,10 +313,11 @@ fn commit(
         ..NewRevision::new(content, change.action, stamp.clone())
     };
     let accepted = change.accepted.map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, stamp));
-    let commit = Commit {
+    let commits = vec![Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),
         revisions: change.hand_edit.into_iter().chain([revision]).chain(behind).collect(),
-    };
-    Ok(library.commit_with(vec![commit], accepted.into_iter().collect())?.into_iter().next())
+    }];
+    let proposals = accepted.into_iter().collect();
+    Ok(library.commit(CommitBatch { commits, proposals, ..CommitBatch::default() })?.into_iter().next())
 }

@@ -39,7 +39,7 @@
 //! 6. `check_policy` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer
 //!    over parts, edits and files counts.
 //! 7. `commit_or_hold` ([`review`]) makes a proposal of a change that is held, and passes any other one to
-//!    `Library::commit_with`, which makes it durable, as the documentation of `library` describes.
+//!    `Library::commit`, which makes it durable, as the documentation of `library` describes.
 //! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
 //!
 //! A refusal at any step becomes an event (`note_refusal`). Nothing else changes, but the revision that step 3 recorded
@@ -53,7 +53,7 @@
 //! 1. `hold` (`review/hold.rs`) looks for a pending proposal of the same actor for the skill. If there is one, `join`
 //!    merges that proposal, rebased onto the head, with the new edit, and the result is judged again. An edit that does
 //!    not apply to the live skill is tried on the proposal before that (`work_out`).
-//! 2. `Library::commit_with` writes one record without revisions: the file of the proposal and its event. Under the
+//! 2. `Library::commit` writes one record without revisions: the file of the proposal and its event. Under the
 //!    lock, `prepare_proposals` compares each proposal with the one that was read, and enforces the caps of the queue.
 //!    `proposals/<id>.json` is written from the record.
 //! 3. `review::accept` takes a [`Reviewer`]. Proposals that are decided, expired, damaged or of another revision are
@@ -62,9 +62,9 @@
 //!    candidate with `skill::merge::merge`. In doubt the proposal is stale and stays.
 //! 5. `conclude` checks the result against the standard and scans it with the current rules. If it blocks, the proposal
 //!    is quarantined.
-//! 6. `commit_with` writes the revision and the accepted proposal **in one record**. The author of the proposal is the
-//!    author of the revision; trailers name the proposal and the reviewer. Of two people who accept at once, one finds
-//!    the proposal or the head moved, retries, and learns that it is decided.
+//! 6. `Library::commit` writes the revision and the accepted proposal **in one record**. The author of the proposal is
+//!    the author of the revision; trailers name the proposal and the reviewer. Of two people who accept at once, one
+//!    finds the proposal or the head moved, retries, and learns that it is decided.
 
 mod change;
 mod commit;

@@ -98,13 +98,22 @@ pub struct Policy {
 
 /// Decision of the policy, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PolicyDecision {
-    /// Apply the change, with the part of the policy that allows it.
-    Apply(String),
-    /// Hold the change for a person, with the reason.
-    Hold(String),
-    /// Refuse the change, with the reason.
-    Refuse(String),
+pub(crate) struct Decision {
+    pub ruling: Ruling,
+    /// Part of the policy that decides, or what it finds in the change.
+    pub why: String,
+}
+
+impl Decision {
+    /// Returns the stricter of two decisions, this one if they are equally strict.
+    fn or_stricter(self, other: Self) -> Self {
+        if other.ruling > self.ruling { other } else { self }
+    }
+
+    /// Returns the reason of a decision that holds or refuses the change.
+    pub fn objection(self) -> Option<String> {
+        (self.ruling != Ruling::Apply).then_some(self.why)
+    }
 }
 
 impl From<Preset> for Policy {
@@ -181,32 +190,22 @@ impl Policy {
             verdict: change.verdict,
             privilege: OnceCell::new(),
         };
-        match self.decide(actor, &proposed) {
-            PolicyDecision::Apply(_) => Ok(()),
-            PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => {
-                Err(Denied { skill: change.skill.clone(), action: change.action, why })
-            }
+        match self.decide(actor, &proposed).objection() {
+            None => Ok(()),
+            Some(why) => Err(Denied { skill: change.skill.clone(), action: change.action, why }),
         }
     }
 
-    /// Decides about a change by an actor.
-    pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> PolicyDecision {
-        let mut strictest: Option<(Ruling, String)> = None;
+    /// Decides about a change by an actor. A change that no layer covers is applied, since layers only restrict.
+    pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
+        let mut decisions = Vec::new();
         for part in parts(change) {
             for action in change.actions {
-                let rulings = self.layers.iter().filter_map(|layer| layer.rule(actor, *action, &part, change));
-                for (ruling, why) in rulings {
-                    if strictest.as_ref().is_none_or(|(known, _)| ruling > *known) {
-                        strictest = Some((ruling, why));
-                    }
-                }
+                decisions.extend(self.layers.iter().filter_map(|layer| layer.rule(actor, *action, &part, change)));
             }
         }
-        match strictest.unwrap_or((Ruling::Apply, "the change touches no files".to_owned())) {
-            (Ruling::Apply, why) => PolicyDecision::Apply(why),
-            (Ruling::Hold, why) => PolicyDecision::Hold(why),
-            (Ruling::Deny, why) => PolicyDecision::Refuse(why),
-        }
+        let uncovered = || Decision { ruling: Ruling::Apply, why: "the change touches no files".to_owned() };
+        decisions.into_iter().reduce(Decision::or_stricter).unwrap_or_else(uncovered)
     }
 }
 
@@ -228,13 +227,13 @@ impl Layer {
     }
 
     /// Returns the ruling of this layer on one part, or `None` if the layer does not cover it.
-    fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<(Ruling, String)> {
+    fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<Decision> {
         let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
         match (fitting, self.preset) {
-            (Some((at, rule)), _) => Some((rule.decision, self.describe_rule(at, rule, part))),
+            (Some((at, rule)), _) => Some(Decision { ruling: rule.decision, why: self.describe_rule(at, rule, part) }),
             (None, preset) => preset.map(|preset| {
                 let (ruling, why) = preset.rule(actor.kind, action, part, change);
-                (ruling, self.why.filter(|_| ruling == Ruling::Hold).map_or(why, str::to_owned))
+                Decision { ruling, why: self.why.filter(|_| ruling == Ruling::Hold).map_or(why, str::to_owned) }
             }),
         }
     }

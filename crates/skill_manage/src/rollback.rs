@@ -13,7 +13,6 @@ use crate::{
     context::Context,
     error::ManageError,
     manage::{builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
-    policy::PolicyDecision,
     report::Report,
     request::{Notes, RequestError},
     review,
@@ -100,9 +99,9 @@ fn check_kept_edit(
         verdict: cleared.report().new_verdict(),
         is_return: false,
     };
-    match context.policy.judge_edit(&context.actor, &edit) {
-        PolicyDecision::Apply(_) => Ok(()),
-        PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => Err(ManageError::PolicyDenied {
+    match context.policy.judge_edit(&context.actor, &edit).objection() {
+        None => Ok(()),
+        Some(why) => Err(ManageError::PolicyDenied {
             message: format!("revision {} of {skill} is an edit that only a person can restore: {why}", target.number),
             hint: format!("a person can restore it in a terminal: skillhub rollback {skill} {}", target.number).into(),
         }),
@@ -193,7 +192,7 @@ fn restore_head(
         }
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
-                Some(Content::Captured(scan::capture_by(bundle.clone(), &library.scanner()))),
+                Some(Content::Captured(scan::capture(bundle.clone(), &library.scanner()))),
                 "the hand edit was kept as the previous revision, which is never restored",
             ),
             None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),

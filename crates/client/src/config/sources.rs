@@ -44,10 +44,9 @@ pub enum SourceKind {
 
 /// The table `[search]` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct SearchConfig {
     /// True to search public sources as well; `None` if the user was not asked yet.
-    #[serde(default)]
     pub public: Option<bool>,
 }
 

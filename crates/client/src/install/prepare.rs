@@ -1,8 +1,8 @@
-//! [`Prepared`]: the content of the single commit of an install.
+//! [`Installer::prepare`]: the content of the single commit of an install.
 
 use std::collections::BTreeMap;
 
-use library::{Commit, Library, LockLines, Plans, ProposalChange, StateBefore};
+use library::{CommitBatch, Library, LockLines, Plans, StateBefore};
 use skill::SkillName;
 
 use super::{InstallRequest, Installer, Linked, Linking, planned::PlannedChange, planned::PlannedSkill};
@@ -15,24 +15,16 @@ use crate::{
     tracked::TrackedFolders,
 };
 
-/// Commits and proposals with their links and lock file lines.
-pub(super) struct Prepared {
-    pub commits: Vec<Commit>,
-    pub proposals: Vec<ProposalChange>,
-    pub plans: Plans,
-    /// Links of every skill, including those without a commit.
-    pub linked: BTreeMap<SkillName, Linked>,
-}
-
 impl Installer<'_> {
-    /// Takes the commits and proposals out of the plans.
+    /// Takes the commits and proposals out of the plans. Returns them with their links and lock file lines, and the links
+    /// of every skill, including those without a commit.
     pub(super) fn prepare(
         &self,
         planned: &mut [PlannedSkill],
         lock: &LockFile,
         linking: &Linking<'_>,
         request: &InstallRequest,
-    ) -> Prepared {
+    ) -> (CommitBatch, BTreeMap<SkillName, Linked>) {
         let (mut commits, mut proposals) = (Vec::new(), Vec::new());
         let (mut linked, mut entries) = (BTreeMap::new(), Vec::new());
         let mut tracked = TrackedFolders::default();
@@ -64,7 +56,7 @@ impl Installer<'_> {
         let lock_lines = Some(lines).filter(|lines| !request.frozen && lines.path.to_str().is_some());
         let links = linked.iter().map(|(skill, linked): (&SkillName, &Linked)| (skill.clone(), linked.plan.clone()));
         let plans = Plans { links: links.collect(), lock_lines };
-        Prepared { commits, proposals, plans, linked }
+        (CommitBatch { commits, proposals, plans }, linked)
     }
 
     /// Writes the lines of the commit into the lock file. Without a commit, the lines are first stored in the library,

@@ -67,5 +67,5 @@ pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
         file.take_lines(&lines.entries, skills);
         Ok(())
     })?;
-    Ok(library.lock_lines_written()?)
+    Ok(library.lock_lines_written(&lock)?)
 }

@@ -82,6 +82,6 @@ pub(super) fn hold(
     let replaced = |old: Proposal| old.superseded(&id, "the other machine changed the skill again", &stamp);
     let mut changes: Vec<_> = open.into_iter().map(|old| ProposalChange::noted(replaced(old), &stamp)).collect();
     changes.push(ProposalChange::noted(new, &stamp));
-    library.commit_with(Vec::new(), changes)?;
+    library.commit(changes)?;
     Ok(id)
 }

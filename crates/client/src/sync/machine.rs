@@ -192,7 +192,7 @@ impl Exchange<'_> {
             changes.push(ProposalChange::noted(proposal.closed(found.state, &stamp), self.stamp));
         }
         if !changes.is_empty() {
-            self.library.commit_with(Vec::new(), changes)?;
+            self.library.commit(changes)?;
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Exchange<'_> {
             },
         };
         let change = ProposalChange::noted(Proposal { scan, ..proposal }, self.stamp);
-        Ok(self.library.commit_with(Vec::new(), vec![change]).err().map(|error| error.to_string()))
+        Ok(self.library.commit(change).err().map(|error| error.to_string()))
     }
 
     /// Stores this machine's state as a commit on top of the pushed one. `None` if nothing changed.

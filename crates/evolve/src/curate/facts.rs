@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use library::{
-    ChangeDetection, Event, EventStatus, FolderStatus, Library, LibraryError, Origin, Outcome, RevisionId,
+    Action, ChangeDetection, Event, EventStatus, FolderStatus, Library, LibraryError, Origin, Outcome, RevisionId,
     SkillSummary, StorageError, UseKind, UseState,
 };
 use skill::{
@@ -178,9 +178,11 @@ fn pasts(events: &[Event]) -> HashMap<&str, Past<'_>> {
     for event in events.iter().filter(|event| event.status == EventStatus::Applied) {
         let (Some(revision), Ok(time)) = (&event.revision, event.time.parse::<Timestamp>()) else { continue };
         let past = pasts.entry(&event.skill).or_default();
-        match event.action.as_str() {
-            "delete" | "uninstall" => *past = Past::default(),
-            "install" | "update" | "adopt" => *past = Past { base: Some((time, revision)), ..Past::default() },
+        match Action::from_word(&event.action) {
+            Some(Action::Delete | Action::Uninstall) => *past = Past::default(),
+            Some(Action::Install | Action::Update | Action::Adopt) => {
+                *past = Past { base: Some((time, revision)), ..Past::default() };
+            }
             _ if past.base.is_none() => past.base = Some((time, revision)),
             _ => past.edits += 1,
         }

@@ -17,10 +17,7 @@ use skill::{Bundle, File, SkillName, SkillPath};
 
 pub use error::CommitError;
 
-use super::{
-    LOCK_WAIT, Library, LibraryError, lock_lines,
-    work::{Plans, Work},
-};
+use super::{LOCK_WAIT, Library, LibraryError, commit_batch::CommitBatch, lock_lines};
 use crate::{
     checkout::{self, Staged},
     disk::ensure_resolved,
@@ -28,9 +25,9 @@ use crate::{
     interrupt::Section,
     journal::{Journal, Record, Temporary},
     links::{LinkChanges, LinkStep},
-    lock::LibraryLock,
+    lock::{LibraryLock, LockedDir},
     path_access_error::PathAccessError,
-    proposals::{ProposalChange, store},
+    proposals::store,
     revision::{Action, Content, NewRevision, Revision, RevisionId, SyncedRevision},
     state::State,
     storage::{HeadChange, StorageError},
@@ -123,43 +120,18 @@ pub(super) struct Written {
 }
 
 impl Library {
-    /// Commits new revisions of one or several skills atomically and checks them out. Each skill may occur once.
+    /// Commits new revisions, proposals, links and lines of the lock file atomically, in one record, and checks the
+    /// revisions out. Without new revisions the library's folder is not touched.
     ///
     /// # Errors
     /// Returns [`CommitError`]; nothing has changed then. A failure after the commit point is not an error, see
     /// [`Checkout::Pending`].
-    pub fn commit(&mut self, commits: Vec<Commit>) -> Result<Vec<Committed>, CommitError> {
-        self.commit_with(commits, Vec::new())
-    }
-
-    /// Commits revisions together with changes of proposals, in one record. Without new revisions the library's
-    /// folder is not touched.
-    ///
-    /// # Errors
-    /// Returns [`CommitError`]; nothing has changed then.
-    pub fn commit_with(
-        &mut self,
-        commits: Vec<Commit>,
-        proposals: Vec<ProposalChange>,
-    ) -> Result<Vec<Committed>, CommitError> {
-        self.commit_planned(commits, proposals, Plans::default())
-    }
-
-    /// Commits revisions and proposals together with links and lines of the lock file, in one record.
-    ///
-    /// # Errors
-    /// Returns [`CommitError`]; nothing has changed then.
-    pub fn commit_planned(
-        &mut self,
-        commits: Vec<Commit>,
-        proposals: Vec<ProposalChange>,
-        plans: Plans,
-    ) -> Result<Vec<Committed>, CommitError> {
+    pub fn commit(&mut self, batch: impl Into<CommitBatch>) -> Result<Vec<Committed>, CommitError> {
         let _whole = Section::enter()?;
-        let work = Work { commits, proposals, plans };
-        let committed = match work.commits.is_empty() {
-            true => self.commit_proposals(work),
-            false => self.commit_skills(work),
+        let batch = batch.into();
+        let committed = match batch.commits.is_empty() {
+            true => self.commit_proposals(batch),
+            false => self.commit_skills(batch),
         };
         let untold = std::mem::take(&mut self.untold);
         if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
@@ -168,17 +140,17 @@ impl Library {
         committed
     }
 
-    fn commit_skills(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
+    fn commit_skills(&mut self, batch: CommitBatch) -> Result<Vec<Committed>, CommitError> {
         let root = self.writable_root()?;
-        let follow = work.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
+        let follow = batch.commits.iter().map(|commit| self.stage(&root, commit)).collect::<Result<Vec<_>, _>>()?;
         let own = self.ensure_own()?;
-        self.write_ahead(&own, &work.commits)?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        self.check_still_free(&own, &work.commits)?;
+        self.write_ahead(&own, &batch.commits)?;
+        let own = LockedDir::acquire(own, LOCK_WAIT)?;
+        self.check_still_free(&own, &batch.commits)?;
         let recovered = self.recover(&own)?;
         let ours: Vec<&str> = follow.iter().filter_map(CheckoutPlan::temporary_name).collect();
         self.remove_old_leftovers(&root, &recovered, &ours);
-        self.commit_and_follow(&own, work, follow, recovered.is_settled())
+        self.commit_and_follow(&own, batch, follow, recovered.is_settled())
     }
 
     /// Writes the files of a large change before the lock is taken, so that the lock is only held for small objects.
@@ -211,34 +183,32 @@ impl Library {
         Ok(bytes)
     }
 
-    fn commit_proposals(&mut self, work: Work) -> Result<Vec<Committed>, CommitError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+    fn commit_proposals(&mut self, batch: CommitBatch) -> Result<Vec<Committed>, CommitError> {
+        let own = LockedDir::acquire(self.ensure_own()?, LOCK_WAIT)?;
         let recovered = self.recover(&own)?;
-        self.commit_and_follow(&own, work, Vec::new(), recovered.is_settled())
+        self.commit_and_follow(&own, batch, Vec::new(), recovered.is_settled())
     }
 
-    /// Commits the current content of a skill's folder. The caller holds the lock and has read the folder under it.
+    /// Commits the current content of a skill's folder, which the caller has read under the lock.
     pub(super) fn commit_as_it_stands(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         commit: Commit,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
         self.commit_and_follow(own, commit.into(), vec![CheckoutPlan::Leave], settled)
     }
 
-    /// Commits and updates the folders. The caller holds the lock. `settled` is true if no older record is waiting to
-    /// be applied.
+    /// Commits and updates the folders. `settled` is true if no older record is waiting to be applied.
     fn commit_and_follow(
         &mut self,
-        own: &Dir,
-        work: Work,
+        own: &LockedDir,
+        batch: CommitBatch,
         follow: Vec<CheckoutPlan>,
         settled: bool,
     ) -> Result<Vec<Committed>, CommitError> {
         let mut journal = self.journal(own)?;
-        let written = self.commit_under_lock(own, &mut journal, work, &follow)?;
+        let written = self.commit_under_lock(own, &mut journal, batch, &follow)?;
         let mut settled = settled && written.trouble.is_none();
         let (mut committed, mut stamps) = (Vec::with_capacity(written.parts.len()), Vec::new());
         for (part, follow) in written.parts.into_iter().zip(follow) {
@@ -266,7 +236,7 @@ impl Library {
         Ok(committed)
     }
 
-    fn mark_and_checkpoint(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+    fn mark_and_checkpoint(&mut self, own: &LockedDir, journal: &mut Journal) -> Result<(), LibraryError> {
         journal.mark_applied().map_err(self.own_io())?;
         self.checkpoint_if_large(own, journal)
     }
@@ -296,13 +266,13 @@ impl Library {
         staged.map_err(|source| self.not_writable(source))
     }
 
-    /// Writes the journal record, then objects, heads and events. The caller holds the lock, and updates the folders
-    /// afterwards, as announced in `follow`. After an error nothing has been committed.
+    /// Writes the journal record, then objects, heads and events. The caller updates the folders afterwards, as
+    /// announced in `follow`. After an error nothing has been committed.
     pub(super) fn commit_under_lock(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         journal: &mut Journal,
-        Work { commits, proposals, mut plans }: Work,
+        CommitBatch { commits, proposals, mut plans }: CommitBatch,
         follow: &[CheckoutPlan],
     ) -> Result<Written, CommitError> {
         // For a state written by an earlier version. If the marker cannot be written, the next commit tries again.
@@ -335,7 +305,7 @@ impl Library {
         Ok(Written { parts, trouble })
     }
 
-    fn write_out(&self, own: &Dir, record: &Record) -> Result<(), LibraryError> {
+    fn write_out(&self, own: &LockedDir, record: &Record) -> Result<(), LibraryError> {
         if !record.heads.is_empty() {
             self.writable_storage()?.write(&record.objects, &record.heads, false)?;
         }
@@ -408,7 +378,7 @@ impl Library {
 
     fn check_out(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         journal: &mut Journal,
         part: &Part,
         follow: CheckoutPlan,
@@ -439,7 +409,7 @@ impl Library {
         };
         let content = match self.clear(&part.skill, found.clone(), baseline) {
             Ok(Ok(cleared)) => Content::Cleared(cleared),
-            Ok(Err(_)) | Err(_) => Content::Captured(scan::capture_by(found, &self.scanner)),
+            Ok(Err(_)) | Err(_) => Content::Captured(scan::capture(found, &self.scanner)),
         };
         let stamp = part.last.stamp.external("changed by hand at the same moment");
         let origin = part.head.as_ref().and_then(|head| head.origin.clone());

@@ -17,17 +17,18 @@ use crate::{
     checkout::{self, DisplacedFolder},
     folder::{self, FolderError, ToolFiles},
     journal::{Journal, Temporary},
+    lock::LockedDir,
     revision::{Content, NewRevision},
     storage::HeadChange,
 };
 
 impl Library {
     /// Removes the temporary folders of pending operations and keeps content that is in no revision. Returns the
-    /// folders for which that failed. The caller holds the lock, so that no other process uses the folders, and has
-    /// applied the records.
+    /// folders for which that failed. No other process uses the folders under the lock. The caller has applied the
+    /// records.
     pub(super) fn settle_temporary(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         temporary: &[Temporary],
         heads: &[HeadChange],
         traces: Traces,
@@ -78,7 +79,7 @@ impl Library {
     /// Settles the temporary folder of a pending operation. Returns true if it is gone or was kept for a person.
     fn settle_folder(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         root: &Dir,
         name: &str,
         head: &HeadChange,
@@ -108,7 +109,7 @@ impl Library {
     /// becomes a revision of its own, followed by the commit's content again. If that fails, the folder is put back.
     pub(super) fn keep_displaced(
         &mut self,
-        own: &Dir,
+        own: &LockedDir,
         journal: &mut Journal,
         part: &Part,
         displaced: DisplacedFolder,
@@ -138,7 +139,7 @@ impl Library {
     }
 
     /// Commits a hand edit and the head's content again after it. Returns whether everything was written.
-    fn keep_found(&mut self, own: &Dir, found: Bundle, part: Part) -> bool {
+    fn keep_found(&mut self, own: &LockedDir, found: Bundle, part: Part) -> bool {
         let commit = Commit {
             skill: part.skill.clone(),
             base: Some(part.revision.id.clone()),

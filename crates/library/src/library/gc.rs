@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
-use crate::{disk::open_dir, events, lock::LibraryLock, originals, proposal_id::ProposalId};
+use crate::{disk::open_dir, events, lock::LockedDir, originals, proposal_id::ProposalId};
 
 /// Size of a library's folder in the home, in bytes, by kind of data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Library {
     /// The lock cannot be taken, the history is damaged, or an I/O error. Nothing is lost then.
     pub fn collect_garbage(&mut self) -> Result<Collected, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(Collected::default()) };
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = LockedDir::acquire(own, LOCK_WAIT)?;
         let before = Sizes::of(&own).map_err(self.own_io())?;
         let recovered = self.recover(&own)?;
         let pending = !recovered.is_settled();

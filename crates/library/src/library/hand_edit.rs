@@ -5,14 +5,13 @@ use skill::{Bundle, Digest, Problem, SkillName, Strictness, validate::validate_b
 use thiserror::Error;
 
 use super::{
-    Commit, CommitError, LOCK_WAIT, Library, LibraryError,
+    Commit, CommitError, Library, LibraryError,
     comparison::{Comparison, FolderContent},
     returned::return_reason,
 };
 use crate::{
     disk::open_dir,
     folder::FolderError,
-    lock::LibraryLock,
     revision::{Action, ActorKind, Content, NewRevision, Revision, Stamp},
     storage::StorageError,
 };
@@ -326,8 +325,7 @@ impl Library {
         take_over: HandEditMode,
         look: Option<CheckedFolder>,
     ) -> Result<Option<Snapshot>, SnapshotError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT).map_err(LibraryError::from)?;
+        let own = self.locked()?;
         let recovered = self.recover(&own)?;
         let now = self.compare(skill)?;
         if recovered.pending.contains(skill) {

@@ -11,10 +11,10 @@ use scan::Baseline;
 use skill::{Bundle, SkillName};
 
 use super::{
-    LOCK_WAIT, Library, LibraryError,
+    Library, LibraryError,
     commit::{Committed, Part},
-    decided::check_may_show,
-    work::LinkPlans,
+    commit_batch::LinkPlans,
+    skill_states::check_may_show,
 };
 use crate::{
     agent_dir::{AgentDir, AgentLink, AgentLinkError},
@@ -22,7 +22,7 @@ use crate::{
     folder::{self, ToolFiles},
     journal::Record,
     links::{LinkAction, LinkChanges, LinkPlan, LinkStep, LinkTarget, Original},
-    lock::LibraryLock,
+    lock::LockedDir,
     originals,
     revision::{Action, Content, Revision, Stamp, StateBefore},
     state::{SkillState, State},
@@ -60,8 +60,7 @@ impl Library {
         action: &str,
         change: impl Fn(&SkillName, &mut SkillState),
     ) -> Result<Vec<LinkChanges>, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         // The decision is recorded first. A process that is killed before it removes a link then leaves a link that
         // the next command removes.
         let nothing = LinkChanges::default();
@@ -161,7 +160,7 @@ impl Library {
     }
 
     /// Records the links that skills got after their checkout, each with the stamp of its commit.
-    pub(super) fn note_followed(&self, own: &Dir, committed: &mut [Committed], stamps: &[Stamp]) {
+    pub(super) fn note_followed(&self, own: &LockedDir, committed: &mut [Committed], stamps: &[Stamp]) {
         let is_linked = |committed: &Committed| committed.links != LinkChanges::default();
         let linked = committed.iter().zip(stamps).filter(|(committed, _)| is_linked(committed));
         let noted = linked.map(|(committed, stamp)| Noted::of(&committed.skill, &committed.links, stamp));
@@ -206,8 +205,8 @@ impl Library {
         self.linker.as_ref().map(|linker| linker.targets(&self.path, skill)).unwrap_or_default()
     }
 
-    /// Applies the link steps of one skill. The caller holds the lock and has checked out the head.
-    pub(super) fn carry_out_links(&self, own: &Dir, skill: &SkillName, steps: &[LinkStep]) -> LinkChanges {
+    /// Applies the link steps of one skill. The caller has checked out the head.
+    pub(super) fn carry_out_links(&self, own: &LockedDir, skill: &SkillName, steps: &[LinkStep]) -> LinkChanges {
         let mut changes = LinkChanges::default();
         for step in steps.iter().filter(|step| step.skill == skill.as_str()) {
             let done = match is_restored(own, steps, step) {
@@ -238,7 +237,7 @@ impl Library {
 
     fn carry_out_link(
         &self,
-        own: &Dir,
+        own: &LockedDir,
         skill: &SkillName,
         step: &LinkStep,
         changes: &mut LinkChanges,
@@ -303,7 +302,7 @@ impl Library {
     /// it and the original has a content of the skill.
     fn clear_place(
         &self,
-        own: &Dir,
+        own: &LockedDir,
         dir: &AgentDir,
         skill: &SkillName,
         step: &LinkStep,
@@ -373,10 +372,10 @@ impl Library {
         Ok(false)
     }
 
-    /// Updates `placed` in the skills' states after link steps and records it. The caller holds the lock.
+    /// Updates `placed` in the skills' states after link steps and records it.
     fn note_links(
         &self,
-        own: &Dir,
+        own: &LockedDir,
         noted: Vec<Noted<'_>>,
         action: &str,
         change: impl Fn(&SkillName, &mut SkillState),
@@ -406,7 +405,7 @@ impl Library {
     }
 
     /// Applies link steps of records again that a killed process did not complete. Failures are left to `doctor`.
-    pub(super) fn link_again(&self, own: &Dir, steps: &[LinkStep], stamp_of: impl Fn(&SkillName) -> Option<Stamp>) {
+    pub(super) fn link_again(&self, own: &LockedDir, steps: &[LinkStep], stamp: impl Fn(&SkillName) -> Option<Stamp>) {
         let mut by_skill: BTreeMap<SkillName, Vec<LinkStep>> = BTreeMap::new();
         for step in steps {
             if let Ok(skill) = SkillName::parse(&step.skill) {
@@ -415,7 +414,7 @@ impl Library {
         }
         let done = by_skill.iter().filter_map(|(skill, steps)| {
             let changes = self.carry_out_links(own, skill, steps);
-            Some((skill, changes, stamp_of(skill)?))
+            Some((skill, changes, stamp(skill)?))
         });
         let done: Vec<(&SkillName, LinkChanges, Stamp)> = done.collect();
         let noted = done.iter().map(|(skill, changes, stamp)| Noted::of(skill, changes, stamp));

@@ -7,11 +7,11 @@ use std::{collections::HashSet, io};
 
 use cap_std::fs::Dir;
 
-use super::{LOCK_WAIT, Library, LibraryError};
+use super::{Library, LibraryError};
 use crate::{
     disk::{Durability, open_dir, read_bounded, remove_if_present, write_atomically},
     links::LockLines,
-    lock::LibraryLock,
+    lock::{LibraryLock, LockedDir},
 };
 
 const FILE: &str = "lock-lines.json";
@@ -36,17 +36,16 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
     pub fn keep_lock_lines(&self, lines: &LockLines) -> Result<(), LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Deletes the pending lines, which are in the lock file now. The caller holds the library's lock since before it
-    /// read them, as another commit could add lines in between.
+    /// Deletes the pending lines, which are in the lock file now. The caller took the library's lock before it read
+    /// them, as another commit could add lines in between.
     ///
     /// # Errors
     /// The file with the pending lines cannot be removed.
-    pub fn lock_lines_written(&self) -> Result<(), LibraryError> {
+    pub fn lock_lines_written(&self, _lock: &LibraryLock) -> Result<(), LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(()) };
         remove_if_present(&own, FILE).map_err(self.own_io())
     }
@@ -57,9 +56,9 @@ pub(super) fn are_pending(own: &Dir) -> bool {
     own.symlink_metadata(FILE).is_ok()
 }
 
-/// Stores lines together with those of earlier commits that are not written yet. The caller holds the lock. If the
-/// result exceeds `limit` bytes and so could not be read again, all lines are dropped, like damaged ones.
-pub(super) fn keep(own: &Dir, lines: &LockLines, limit: u64) -> io::Result<()> {
+/// Stores lines together with those of earlier commits that are not written yet. If the result exceeds `limit` bytes
+/// and so could not be read again, all lines are dropped, like damaged ones.
+pub(super) fn keep(own: &LockedDir, lines: &LockLines, limit: u64) -> io::Result<()> {
     let earlier = read_bounded(own, FILE, limit)?.and_then(|bytes| serde_json::from_slice::<LockLines>(&bytes).ok());
     let mut all = lines.clone();
     if let Some(earlier) = earlier.filter(|earlier| earlier.path == lines.path) {

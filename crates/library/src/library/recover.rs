@@ -2,19 +2,18 @@
 
 use std::{collections::BTreeMap, io, time::Duration};
 
-use cap_std::fs::Dir;
 use jiff::Timestamp;
 use scan::Baseline;
 use skill::{Bundle, File, SkillName};
 
-use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines, relocate::MovedFolder};
+use super::{Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines, relocate::MovedFolder};
 use crate::{
     checkout,
     disk::{ensure_dir, ensure_resolved, open_dir, sync_folder},
     events::{self, Event},
     folder::{self, FolderError, ToolFiles},
     journal::{self, Journal, Record, Temporary},
-    lock::{LibraryLock, LockError},
+    lock::{LockError, LockedDir},
     proposals::store,
     storage::{HeadChange, Object},
 };
@@ -73,8 +72,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
     pub fn settle(&mut self) -> Result<Recovery, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         self.recover(&own)
     }
 
@@ -83,16 +81,15 @@ impl Library {
         if !self.has_pending_operations()? {
             return Ok(());
         }
-        let own = ensure_dir(&self.own)?;
-        match LibraryLock::acquire(&own, Duration::ZERO) {
-            Ok(_lock) => self.recover(&own).map(drop),
+        match LockedDir::acquire(ensure_dir(&self.own)?, Duration::ZERO) {
+            Ok(own) => self.recover(&own).map(drop),
             Err(LockError::Locked { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Applies the journal's pending operations. The caller holds the lock.
-    pub(super) fn recover(&mut self, own: &Dir) -> Result<Recovery, LibraryError> {
+    /// Applies the journal's pending operations.
+    pub(super) fn recover(&mut self, own: &LockedDir) -> Result<Recovery, LibraryError> {
         let mut journal = self.journal(own)?;
         if !journal.is_pending().map_err(self.own_io())? {
             return Ok(Recovery::default());
@@ -210,21 +207,21 @@ impl Library {
     }
 
     /// Runs a checkpoint if the journal is large: syncs everything in it to its final place and empties it.
-    pub(super) fn checkpoint_if_large(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+    pub(super) fn checkpoint_if_large(&mut self, own: &LockedDir, journal: &mut Journal) -> Result<(), LibraryError> {
         if journal.len().map_err(self.own_io())? <= CHECKPOINT_BYTES {
             return Ok(());
         }
         self.checkpoint_of(own, journal)
     }
 
-    /// Runs a checkpoint: syncs everything in the journal to its final place and empties it. The caller holds the
-    /// lock and has applied the journal.
-    pub(super) fn checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
+    /// Runs a checkpoint: syncs everything in the journal to its final place and empties it. The caller has applied the
+    /// journal.
+    pub(super) fn checkpoint(&mut self, own: &LockedDir) -> Result<(), LibraryError> {
         let mut journal = self.journal(own)?;
         self.checkpoint_of(own, &mut journal)
     }
 
-    fn checkpoint_of(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
+    fn checkpoint_of(&mut self, own: &LockedDir, journal: &mut Journal) -> Result<(), LibraryError> {
         let records = journal.read(0).map_err(self.own_io())?.records;
         let heads = last_heads(&records);
         let proposals: Vec<_> = records.iter().flat_map(|record| record.proposals.clone()).collect();

@@ -1,11 +1,11 @@
 //! Content that a person rolled back, uninstalled or deleted, and that agents cannot bring back ([`TakenBack`]).
 
-use cap_std::fs::Dir;
 use skill::{Bundle, Digest, SkillName};
 use thiserror::Error;
 
 use super::{Commit, Library, LibraryError};
 use crate::{
+    lock::LockedDir,
     revision::{Action, Actor, ActorKind, Content, Revision},
     state::State,
 };
@@ -108,8 +108,8 @@ impl Library {
     }
 
     /// Repeats the checks under the lock for actors other than people: refuses changes of a skill that was pinned in
-    /// the meantime, and content that a person took back. The caller holds the lock.
-    pub(super) fn check_still_free(&self, own: &Dir, commits: &[Commit]) -> Result<(), LibraryError> {
+    /// the meantime, and content that a person took back.
+    pub(super) fn check_still_free(&self, own: &LockedDir, commits: &[Commit]) -> Result<(), LibraryError> {
         let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
         let free = [ActorKind::External, ActorKind::Person];
         let mut held = last.filter(|(_, revision)| !free.contains(&revision.stamp.actor.kind)).peekable();

@@ -8,11 +8,10 @@ use std::{io, time::Duration};
 
 use cap_std::fs::Dir;
 
-use super::{LOCK_WAIT, Library, LibraryError, Recovery};
+use super::{Library, LibraryError, Recovery};
 use crate::{
     checkout::{KEPT, TEMPORARY, TemporaryOwner},
     folder,
-    lock::LibraryLock,
 };
 
 /// Age from which a temporary folder is unused regardless of its process, whose id may be unknown in this container.
@@ -56,8 +55,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
     pub fn remove_leftover(&mut self, name: &str) -> Result<bool, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         let recovered = self.recover(&own)?;
         let Some(root) = self.root()? else { return Ok(true) };
         match kind(&root, name) {

@@ -11,6 +11,7 @@ use crate::{
     disk::open_dir,
     events::{Event, EventStatus},
     library::{CommitError, Library, LibraryError},
+    lock::LockedDir,
     revision::{Revision, Stamp},
 };
 
@@ -72,10 +73,10 @@ impl Library {
     }
 
     /// Prepares the files and events of a record's proposals. An accepted proposal gets the id of its revision from
-    /// `revisions`. The caller holds the lock.
+    /// `revisions`.
     pub(crate) fn prepare_proposals(
         &self,
-        own: &Dir,
+        own: &LockedDir,
         changes: Vec<ProposalChange>,
         operation: &str,
         revisions: &[(&str, &Revision)],
@@ -132,9 +133,9 @@ impl Library {
         }
     }
 
-    /// Drops the oldest decided proposals beyond the limits, and open files of decided proposals. The caller holds
-    /// the lock and has emptied the journal.
-    pub(crate) fn drop_decided(&self, own: &Dir) -> std::io::Result<Vec<ProposalId>> {
+    /// Drops the oldest decided proposals beyond the limits, and open files of decided proposals. The caller has emptied
+    /// the journal.
+    pub(crate) fn drop_decided(&self, own: &LockedDir) -> std::io::Result<Vec<ProposalId>> {
         store::drop_doubles(own)?;
         let mut decided: Vec<(Timestamp, ProposalId, u64)> = Vec::new();
         store::each(own, ProposalFolder::Decided, |entry| {

@@ -6,7 +6,10 @@ use cap_std::fs::Dir;
 use skill::Limits;
 
 use super::{ProposalEntry, ProposalId, document};
-use crate::disk::{read_bounded, remove_if_present, sync_folder};
+use crate::{
+    disk::{read_bounded, remove_if_present, sync_folder},
+    lock::LockedDir,
+};
 
 const OPEN: &str = "proposals";
 const DECIDED: &str = "proposals/decided";
@@ -39,7 +42,7 @@ impl ProposalFolder {
 }
 
 /// Writes the files of operations, only the last one of each proposal. `durable` syncs them.
-pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Result<()> {
+pub(crate) fn write(own: &LockedDir, files: &[ProposalFile], durable: bool) -> io::Result<()> {
     let last = |index: usize, file: &ProposalFile| !files.iter().skip(index + 1).any(|later| later.id == file.id);
     let files: Vec<_> = files.iter().enumerate().filter(|(index, file)| last(*index, file)).map(|(_, f)| f).collect();
     if files.is_empty() {
@@ -137,7 +140,7 @@ pub(crate) fn each(own: &Dir, which: ProposalFolder, mut look: impl FnMut(Propos
 }
 
 /// Removes open files of proposals that are decided.
-pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
+pub(crate) fn drop_doubles(own: &LockedDir) -> io::Result<()> {
     for id in ids(own, ProposalFolder::Open)? {
         if is_decided(own, id.as_str()) {
             remove_open(own, &format!("{id}.json"))?;
@@ -147,7 +150,7 @@ pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
 }
 
 /// Deletes decided proposals permanently.
-pub(crate) fn remove_decided(own: &Dir, ids: &[ProposalId]) -> io::Result<()> {
+pub(crate) fn remove_decided(own: &LockedDir, ids: &[ProposalId]) -> io::Result<()> {
     if ids.is_empty() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compose::ToolFault;
+use compose::{ServerSettings, ToolFault};
 use rmcp::{
     ClientHandler, ServiceExt as _,
     model::{
@@ -20,7 +20,6 @@ use rmcp::{
 };
 
 use super::{
-    RemoteServer,
     answer::{fault, unexpected_response},
     byte_budget::{ByteBudget, MESSAGE_BYTES, Metered},
     http::{HttpTransport, Session},
@@ -72,7 +71,7 @@ impl ClientHandler for Listener {
 
 impl Connection {
     /// Starts or contacts a server and completes the handshake.
-    pub(super) async fn start(server: RemoteServer, until: Instant) -> Result<Self, ToolFault> {
+    pub(super) async fn start(server: ServerSettings, until: Instant) -> Result<Self, ToolFault> {
         let (meter, has_changed) = (ByteBudget::new(), Arc::<AtomicBool>::default());
         let listener = Listener { has_changed: Arc::clone(&has_changed) };
         let (running, process, session) = match &server.url {

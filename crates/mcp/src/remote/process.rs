@@ -6,14 +6,14 @@ use std::{
     time::Duration,
 };
 
-use compose::ToolFault;
+use compose::{ServerSettings, ToolFault};
 use process::{Group, Membership, child};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::{ChildStderr, ChildStdin, ChildStdout},
 };
 
-use super::{RemoteServer, STARTED_FOR_TOOLS, remote_tool::plain};
+use super::{STARTED_FOR_TOOLS, remote_tool::plain};
 
 /// Environment variables passed on to a server: those that a program needs to be found and to find its own files. All
 /// others are withheld, because they may hold secrets for other programs.
@@ -59,7 +59,7 @@ pub(super) struct Streams {
 
 impl Process {
     /// Starts the process. Must be called inside the runtime.
-    pub(super) fn start(server: &RemoteServer) -> Result<(Self, Streams), ToolFault> {
+    pub(super) fn start(server: &ServerSettings) -> Result<(Self, Streams), ToolFault> {
         let failed = |error: std::io::Error| {
             let program = server.command.first().map_or("", String::as_str);
             ToolFault::permanent("server_failed", format!("cannot start {}: {error}", plain(program, SAID_CHARS)))
@@ -91,7 +91,7 @@ impl Process {
     }
 }
 
-fn command(server: &RemoteServer) -> Command {
+fn command(server: &ServerSettings) -> Command {
     let (program, arguments) = server.command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
     let mut command = child::command(program);
     command.args(arguments).env_clear();

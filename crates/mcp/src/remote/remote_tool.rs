@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use compose::{Approval, ToolSpec};
+use compose::{Approval, ServerSettings, ToolSpec};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::Value;
-
-use super::RemoteServer;
 
 /// Maximum number of tools per server.
 pub(super) const TOOLS: usize = 512;
@@ -32,7 +30,7 @@ pub(super) struct RemoteTool {
 }
 
 /// Filters a server's tools: valid names only, each once, up to [`TOOLS`].
-pub(super) fn offered(name: &str, server: &RemoteServer, tools: Vec<Tool>) -> Vec<RemoteTool> {
+pub(super) fn offered(name: &str, server: &ServerSettings, tools: Vec<Tool>) -> Vec<RemoteTool> {
     let mut seen = BTreeSet::new();
     tools
         .into_iter()
@@ -42,7 +40,7 @@ pub(super) fn offered(name: &str, server: &RemoteServer, tools: Vec<Tool>) -> Ve
         .collect()
 }
 
-fn one(name: &str, server: &RemoteServer, tool: &Tool) -> RemoteTool {
+fn one(name: &str, server: &ServerSettings, tool: &Tool) -> RemoteTool {
     let approval = level(server, tool);
     let says_idempotent = tool.annotations.as_ref().is_some_and(|hints| hints.idempotent_hint == Some(true));
     let description = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
@@ -61,7 +59,7 @@ fn one(name: &str, server: &RemoteServer, tool: &Tool) -> RemoteTool {
 
 /// Determines a tool's approval level. The configuration of the tool or its server takes precedence over the server's
 /// annotations. Missing or contradictory annotations count as the most dangerous level.
-fn level(server: &RemoteServer, tool: &Tool) -> Approval {
+fn level(server: &ServerSettings, tool: &Tool) -> Approval {
     if let Some(level) = server.tools.get(tool.name.as_ref()).copied().or(server.approval) {
         return level;
     }
@@ -115,7 +113,7 @@ mod tests {
     /// Without either, the strictest level holds.
     #[test]
     fn configured_level_overrides_annotations() {
-        let silent = RemoteServer::default();
+        let silent = ServerSettings::default();
         for (annotations, level) in [
             (json!(null), Approval::ExecEscalation),
             (json!({}), Approval::ExecEscalation),
@@ -128,10 +126,10 @@ mod tests {
         ] {
             assert_eq!(super::level(&silent, &tool("t", annotations.clone())), level, "{annotations}");
         }
-        let says = RemoteServer {
+        let says = ServerSettings {
             approval: Some(Approval::PlanConfirm),
             tools: [("loud".to_owned(), Approval::ExecEscalation)].into(),
-            ..RemoteServer::default()
+            ..ServerSettings::default()
         };
         let read_only = json!({"readOnlyHint": true});
         assert_eq!(super::level(&says, &tool("quiet", read_only.clone())), Approval::PlanConfirm);
@@ -140,7 +138,7 @@ mod tests {
 
     #[test]
     fn invalid_and_duplicate_tools_are_dropped() {
-        let server = RemoteServer::default();
+        let server = ServerSettings::default();
         let long = "n".repeat(NAME_CHARS + 1);
         let names = ["good", "good", "a b", "", "../up", "zeile\nzwei", "名", long.as_str(), "dotted.name-1"];
         let tools = names.iter().map(|name| tool(name, json!(null))).collect();
@@ -157,7 +155,7 @@ mod tests {
             "name": "t", "description": format!("first\u{202e}\n\u{1b}[31m second {}", "x".repeat(5000)),
             "inputSchema": {"type": "object", "description": "y".repeat(SCHEMA_BYTES)},
         });
-        let spec = one("s", &RemoteServer::default(), &serde_json::from_value(raw).unwrap()).spec;
+        let spec = one("s", &ServerSettings::default(), &serde_json::from_value(raw).unwrap()).spec;
         assert_eq!(spec.description.chars().count(), DESCRIPTION_CHARS);
         assert!(!spec.description.chars().any(|c| c.is_control() || c == '\u{202e}'), "{}", spec.description);
         assert_eq!(spec.input, json!(true));
@@ -181,7 +179,7 @@ mod tests {
             (endless, false),
         ] {
             let raw = json!({"name": "t", "inputSchema": schema});
-            let spec = one("s", &RemoteServer::default(), &serde_json::from_value(raw).unwrap()).spec;
+            let spec = one("s", &ServerSettings::default(), &serde_json::from_value(raw).unwrap()).spec;
             assert_eq!(spec.input != json!(true), is_kept, "{}", spec.input);
         }
     }
@@ -189,10 +187,10 @@ mod tests {
     #[test]
     fn server_names_keep_tool_names_unambiguous() {
         for good in ["a", "files", "my-server", "my_server", "A1"] {
-            assert!(compose::ServerSettings::is_name(good), "{good}");
+            assert!(ServerSettings::is_name(good), "{good}");
         }
         for bad in ["", "_a", "a_", "a__b", "a.b", "a b", "名", &"a".repeat(33)] {
-            assert!(!compose::ServerSettings::is_name(bad), "{bad}");
+            assert!(!ServerSettings::is_name(bad), "{bad}");
         }
     }
 }

@@ -9,7 +9,6 @@ use compose::{Approval, Bounds, ServerSettings, ToolFault, ToolSpec};
 use serde_json::Value;
 
 use super::{
-    RemoteServer,
     answer::answer,
     connection::Connection,
     engine::Engine,
@@ -39,7 +38,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 pub(super) struct ServerSlot {
     name: String,
-    server: RemoteServer,
+    server: ServerSettings,
     state: Mutex<State>,
     /// The fault that makes its tools unavailable, and the time until which no new attempt is made.
     failed: Mutex<Option<(ToolFault, Instant)>>,
@@ -54,7 +53,7 @@ struct State {
 }
 
 impl ServerSlot {
-    pub(super) fn new(name: String, server: RemoteServer) -> Self {
+    pub(super) fn new(name: String, server: ServerSettings) -> Self {
         let failed = problem(&name, &server).map(|fault| (fault, Instant::now()));
         Self { name, server, state: Mutex::default(), failed: Mutex::new(failed) }
     }
@@ -248,7 +247,7 @@ fn is_current(state: &State, fresh: Option<Duration>) -> bool {
 }
 
 /// Checks a server's configuration and returns its first error.
-fn problem(name: &str, server: &RemoteServer) -> Option<ToolFault> {
+fn problem(name: &str, server: &ServerSettings) -> Option<ToolFault> {
     let refused = |message: String, hint: &str| Some(ToolFault::permanent("invalid_server", message).hint(hint));
     if !ServerSettings::is_name(name) {
         let message = format!("{} is not a valid server name", plain(name, NAME_CHARS));
@@ -286,14 +285,14 @@ mod tests {
 
     #[test]
     fn servers_need_name_and_one_transport() {
-        let command = |words: &[&str]| RemoteServer {
+        let command = |words: &[&str]| ServerSettings {
             command: words.iter().map(ToString::to_string).collect(),
-            ..RemoteServer::default()
+            ..ServerSettings::default()
         };
-        let url = |url: &str| RemoteServer { url: Some(url.to_owned()), ..RemoteServer::default() };
+        let url = |url: &str| ServerSettings { url: Some(url.to_owned()), ..ServerSettings::default() };
         assert_eq!(problem("a", &command(&["true"])), None);
         assert_eq!(problem("a", &url("https://example.org/mcp")), None);
-        let both = RemoteServer { url: Some("http://example.org".to_owned()), ..command(&["true"]) };
+        let both = ServerSettings { url: Some("http://example.org".to_owned()), ..command(&["true"]) };
         for (name, server) in [
             ("a__b", command(&["true"])),
             ("a", command(&[])),

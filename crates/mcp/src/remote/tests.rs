@@ -15,8 +15,8 @@ use super::*;
 
 const HOSTILE: &str = include_str!("hostile.py");
 
-fn server(how: &str) -> RemoteServer {
-    RemoteServer { command: ["python3", "-c", HOSTILE, how].map(str::to_owned).to_vec(), ..RemoteServer::default() }
+fn server(how: &str) -> ServerSettings {
+    ServerSettings { command: ["python3", "-c", HOSTILE, how].map(str::to_owned).to_vec(), ..ServerSettings::default() }
 }
 
 fn remote(how: &str) -> Remote {
@@ -24,7 +24,7 @@ fn remote(how: &str) -> Remote {
 }
 
 fn at(url: String) -> Remote {
-    Remote::new([("s".to_owned(), RemoteServer { url: Some(url), ..RemoteServer::default() })].into())
+    Remote::new([("s".to_owned(), ServerSettings { url: Some(url), ..ServerSettings::default() })].into())
 }
 
 fn call_for(remote: &Remote, tool: &str, input: &Value, millis: u64) -> Result<Value, ToolFault> {
@@ -109,7 +109,7 @@ fn flooding_server_is_ended() {
 
 #[test]
 fn servers_failing_to_start_are_reported() {
-    let missing = RemoteServer { command: vec!["no-such-program-anywhere".to_owned()], ..RemoteServer::default() };
+    let missing = ServerSettings { command: vec!["no-such-program-anywhere".to_owned()], ..ServerSettings::default() };
     let servers = ["exit", "garbage", "lines", "nonsense", "endless", "well"].map(|how| (how.to_owned(), server(how)));
     let servers =
         servers.into_iter().chain([("missing".to_owned(), missing), ("bad__name".to_owned(), server("well"))]);
@@ -173,7 +173,7 @@ fn raised_level_stops_earlier_callers() {
 #[test]
 fn server_gets_only_configured_environment() {
     let env = [("GIVEN".to_owned(), "yes".to_owned())].into();
-    let remote = Remote::new([("s".to_owned(), RemoteServer { env, ..server("well") })].into());
+    let remote = Remote::new([("s".to_owned(), ServerSettings { env, ..server("well") })].into());
     let told = call(&remote, "mcp__s__variables", &json!({})).unwrap();
     let variables: BTreeMap<String, String> = serde_json::from_str(told.as_str().unwrap()).unwrap();
     assert_eq!(variables["GIVEN"], "yes");
@@ -351,6 +351,6 @@ fn unreachable_or_unauthorized_server_is_fault() {
     assert_eq!(names(&closed), Vec::<String>::new());
     assert!(closed.faults()[0].1.contains("AUTHORIZATION"), "{:?}", closed.faults());
     let env = [("AUTHORIZATION".to_owned(), "Bearer open".to_owned())].into();
-    let server = RemoteServer { url: Some(url), env, ..RemoteServer::default() };
+    let server = ServerSettings { url: Some(url), env, ..ServerSettings::default() };
     assert_eq!(names(&Remote::new([("s".to_owned(), server)].into())), ["mcp__s__ask"]);
 }

@@ -10,11 +10,7 @@ use crate::store::catalogue::SearchHit;
 
 /// Returns the verdict of an index entry. An unknown word counts as `block`.
 pub fn verdict_of(entry: &Entry) -> Verdict {
-    match entry.verdict.as_str() {
-        "allow" => Verdict::Allow,
-        "warn" => Verdict::Warn,
-        _ => Verdict::Block,
-    }
+    entry.verdict.parse().unwrap_or(Verdict::Block)
 }
 
 /// Renders the badges of a release, beside its verdict.

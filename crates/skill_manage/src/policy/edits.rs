@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
 
-use super::{Policy, PolicyDecision, Proposed};
+use super::{Decision, Policy, Proposed};
 
 /// Actions with which an agent could make each kind of change to a file.
 const ACTIONS: [(Change, &[Action]); 3] = [
@@ -18,15 +18,12 @@ impl Policy {
     /// Returns the reason why an agent could not make a hand edit, or `None` if it could.
     #[must_use]
     pub fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
-        match self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit) {
-            PolicyDecision::Apply(_) => None,
-            PolicyDecision::Hold(why) | PolicyDecision::Refuse(why) => Some(why),
-        }
+        self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit).objection()
     }
 
     /// Decides about a hand edit as if the actor had made it. An edit of a folder may result from any of several
     /// actions, so the strictest decision counts. A return to an earlier head counts as a rollback.
-    pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> PolicyDecision {
+    pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> Decision {
         let files = diff::diff(edit.before, edit.after).files;
         let decide = |actions: &[Action], files: &[FileChange]| {
             let HandEdit { skill, origin, before, after, verdict, .. } = *edit;
@@ -36,18 +33,10 @@ impl Policy {
         if edit.is_return {
             return decide(&[Action::Rollback], &files);
         }
-        let mut decisions = vec![decide(&[Action::External], &files)];
-        for (change, actions) in ACTIONS {
+        ACTIONS.into_iter().fold(decide(&[Action::External], &files), |strictest, (change, actions)| {
             let of_kind: Vec<FileChange> = files.iter().filter(|file| file.change == change).cloned().collect();
-            decisions.push(decide(actions, &of_kind));
-        }
-        let rank = |decision: &PolicyDecision| match decision {
-            PolicyDecision::Apply(_) => 0,
-            PolicyDecision::Hold(_) => 1,
-            PolicyDecision::Refuse(_) => 2,
-        };
-        let strictest = decisions.into_iter().reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
-        strictest.unwrap_or_else(|| PolicyDecision::Refuse("no rule covers it".to_owned()))
+            strictest.or_stricter(decide(actions, &of_kind))
+        })
     }
 }
 

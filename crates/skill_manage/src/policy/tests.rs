@@ -36,7 +36,7 @@ impl Case<'_> {
         }
     }
 
-    fn decide(&self, policy: &Policy) -> PolicyDecision {
+    fn decide(&self, policy: &Policy) -> Decision {
         let files = diff::diff(&self.before, &self.after).files;
         let digest = SourceDigest::Foreign("unknown".to_owned());
         let skill = SourceSkill { name: SkillName::parse("a").unwrap(), version: None, digest };
@@ -55,11 +55,7 @@ impl Case<'_> {
     }
 
     fn ruling(&self, policy: &Policy) -> Ruling {
-        match self.decide(policy) {
-            PolicyDecision::Apply(_) => Ruling::Apply,
-            PolicyDecision::Hold(_) => Ruling::Hold,
-            PolicyDecision::Refuse(_) => Ruling::Deny,
-        }
+        self.decide(policy).ruling
     }
 }
 
@@ -186,14 +182,10 @@ fn first_matching_rule_decides() {
         {"changes": ["any"], "decision": "hold"},
     ]);
     let policy = policy(Preset::Open, rules);
-    match scripts().decide(&policy) {
-        PolicyDecision::Refuse(why) => {
-            assert_eq!(why, "rule 2 of config.toml denies changes to scripts/a.sh (scripts): scripts are ours");
-        }
-        other => panic!("{other:?}"),
-    }
+    let why = "rule 2 of config.toml denies changes to scripts/a.sh (scripts): scripts are ours".to_owned();
+    assert_eq!(scripts().decide(&policy), Decision { ruling: Ruling::Deny, why });
     let text = Case::new(&[("SKILL.md", MD, false)], &[("SKILL.md", "---\nname: a\n---\nb", false)]);
-    assert!(matches!(text.decide(&policy), PolicyDecision::Hold(why) if why.starts_with("rule 4 ")));
+    assert!(matches!(text.decide(&policy), Decision { ruling: Ruling::Hold, why } if why.starts_with("rule 4 ")));
     let person = Case { actor: Actor::new(ActorKind::Person, "ann"), ..scripts() };
     assert_eq!(person.ruling(&policy), Ruling::Apply, "rules are about people only where they say so");
 }

@@ -83,7 +83,7 @@ fn close_contained(
         }
     }
     if !changes.is_empty() {
-        library.commit_with(Vec::new(), changes)?;
+        library.commit(changes)?;
     }
     Ok(())
 }
@@ -228,7 +228,7 @@ fn put_aside(
         return Ok(());
     }
     let aside = Proposal { state, note: Some(why.to_owned()), ..proposal };
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(aside, stamp)])?;
+    library.commit(ProposalChange::noted(aside, stamp))?;
     Ok(())
 }
 
@@ -241,7 +241,7 @@ fn superseded(
 ) -> Result<Report, ManageError> {
     let note = "the skill already had this content".to_owned();
     let proposal = Proposal { note: Some(note.clone()), ..proposal.closed(ProposalState::Superseded, stamp) };
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), stamp)])?;
+    library.commit(ProposalChange::noted(proposal.clone(), stamp))?;
     let base = snapshot.base.as_ref();
     Ok(Report {
         ok: true,

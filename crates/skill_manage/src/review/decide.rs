@@ -68,7 +68,7 @@ pub fn reject(
                 (damaged.skill.as_ref().map(ToString::to_string), cleared_away(*damaged, &stamp))
             }
         };
-        library.commit_with(Vec::new(), vec![change])?;
+        library.commit(change)?;
         Ok(Rejected { id: reject.target.id.clone(), skill, by })
     })
 }
@@ -126,7 +126,7 @@ pub(super) fn find_open(library: &mut Library, target: &ProposalRef, stamp: &Sta
     if let ProposalEntry::Whole(proposal) = &entry
         && proposal.is_expired(stamp.time)
     {
-        library.commit_with(Vec::new(), vec![expire(*proposal.clone(), stamp)])?;
+        library.commit(expire(*proposal.clone(), stamp))?;
     }
     check_waits(entry, target, stamp.time)
 }

@@ -138,7 +138,7 @@ fn attempt(
         true => format!("resolve the other conflicts with `skillhub review edit {}`", edited.id),
         false => format!("accept it with `skillhub review accept {}@{}`", edited.id, edited.revision),
     });
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, stamp)])?;
+    library.commit(ProposalChange::noted(edited, stamp))?;
     Ok(report)
 }
 

@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     change::Change,
-    conclude::{CheckedChange, Conclusion, Held, conclude, judge},
+    conclude::{CheckedChange, Conclusion, Held, Permitted, conclude, judge},
     context::Context,
     error::ManageError,
-    policy::{PolicyDecision, Ruling},
+    policy::Ruling,
     report::{Report, Status},
 };
 
@@ -63,8 +63,8 @@ pub(crate) fn hold(
     let change = change.with_candidate(joined);
     let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
-        PolicyDecision::Hold(why) => why,
-        PolicyDecision::Apply(_) | PolicyDecision::Refuse(_) => why,
+        Permitted::Hold(why) => why,
+        Permitted::Apply(_) => why,
     };
     judged.report.decision = Some(Ruling::Hold);
     match is_new {
@@ -163,7 +163,7 @@ fn propose(
     let mut changes = set_aside(library, &proposal, stale, stamp)?;
     changes.extend(expired(library, stamp)?);
     changes.push(ProposalChange::noted(proposal.clone(), stamp));
-    library.commit_with(Vec::new(), changes)?;
+    library.commit(changes)?;
     Ok(held(judged.report, &proposal, &format!("held for review by a person: {why}")))
 }
 
@@ -194,7 +194,7 @@ fn amend(
     };
     let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
     amended.set_candidate(base, &change.snapshot.bundle, &change.candidate);
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(amended.clone(), stamp)])?;
+    library.commit(ProposalChange::noted(amended.clone(), stamp))?;
     let message = format!("added to your open proposal and held for review by a person: {why}");
     Ok(held(judged.report, &amended, &message))
 }
@@ -216,7 +216,7 @@ fn close_reverted(
         return Ok(report);
     }
     let withdrawn = own.closed(ProposalState::Rejected, stamp);
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, stamp)])?;
+    library.commit(ProposalChange::noted(withdrawn, stamp))?;
     report.add(&format!("the edit reverts all of the proposal {id}, which was withdrawn"));
     Ok(report)
 }

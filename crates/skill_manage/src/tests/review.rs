@@ -388,7 +388,7 @@ fn acceptance_scans_by_current_rules() {
     proposal.set_candidate(Some(place.head().id), &base, &candidate);
     let event = Event::proposal(&place.stamp(), "s", "patch", EventStatus::Amended, &proposal.id);
     let entry = ProposalEntry::Whole(Box::new(proposal));
-    place.library.commit_with(Vec::new(), vec![library::ProposalChange { entry, event }]).unwrap();
+    place.library.commit(library::ProposalChange { entry, event }).unwrap();
     let error = place.undisturbed(|place| place.accept(&id).unwrap_err());
     assert_eq!(error.code(), "scan_blocked");
     assert!(!error.details()["findings"].as_array().unwrap().is_empty());

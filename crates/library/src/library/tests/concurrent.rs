@@ -104,9 +104,7 @@ fn readers_see_only_whole_revisions() {
         for n in 0..COMMITS {
             add(&mut library, &name("pdf"), &format!("notes/{n}.md"));
             if n % 5 == 4 {
-                let own = ensure_dir(&place.own()).unwrap();
-                let _lock = LibraryLock::acquire(&own, LOCK_WAIT).unwrap();
-                library.checkpoint(&own).unwrap();
+                library.checkpoint(&library.locked().unwrap()).unwrap();
             }
         }
         done.store(true, Ordering::Relaxed);

@@ -21,8 +21,7 @@ fn packs(place: &Fixture) -> Vec<String> {
 }
 
 fn checkpoint(library: &mut Library) {
-    let own = library.ensure_own().unwrap();
-    library.checkpoint(&own).unwrap();
+    library.checkpoint(&library.locked().unwrap()).unwrap();
 }
 
 /// Asserts that the real git finds no error.
@@ -156,8 +155,8 @@ fn git_reads_the_packed_heads() {
     let place = Fixture::new();
     let mut library = place.open();
     let skills: Vec<String> = (0..40).map(|n| format!("skill-{n}")).collect();
-    let commits = skills.iter().map(|skill| change(&name(skill), None, &bundle(skill, "x", &[]))).collect();
-    library.commit(commits).unwrap();
+    let commits = skills.iter().map(|skill| change(&name(skill), None, &bundle(skill, "x", &[])));
+    library.commit(commits.collect::<Vec<_>>()).unwrap();
     let heads = library.skills().unwrap();
     library.collect_garbage().unwrap();
     let loose = || fs::read_dir(place.own().join("history.git/refs/skills")).unwrap().count();

@@ -105,7 +105,7 @@ fn rollback_keeps_blocked_hand_edit() {
     let edited = fault(&mut library).bundle().unwrap().clone();
     let revisions = vec![
         NewRevision::new(
-            Content::Captured(scan::capture(edited.clone())),
+            Content::Captured(scan::capture(edited.clone(), &scan::Scanner::default())),
             Action::External,
             stamp().external("by hand"),
         ),

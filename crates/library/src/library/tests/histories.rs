@@ -123,7 +123,7 @@ impl Run {
                 self.library = self.place.open();
             }
             Step::Settle if self.revisions.is_empty() => {}
-            Step::Settle => self.library.checkpoint(&ensure_dir(&self.place.own()).unwrap()).unwrap(),
+            Step::Settle => self.library.checkpoint(&self.library.locked().unwrap()).unwrap(),
         }
     }
 

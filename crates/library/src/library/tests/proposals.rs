@@ -59,7 +59,7 @@ fn change_of(proposal: Proposal, status: EventStatus) -> ProposalChange {
 }
 
 fn propose(library: &mut Library, proposal: Proposal) -> Result<(), CommitError> {
-    library.commit_with(Vec::new(), vec![change_of(proposal, EventStatus::Proposed)]).map(drop)
+    library.commit(change_of(proposal, EventStatus::Proposed)).map(drop)
 }
 
 fn read(library: &Library, name: &str) -> Proposal {
@@ -80,7 +80,8 @@ fn accept(library: &mut Library, proposal: Proposal) -> Result<Vec<Committed>, C
     let reviewer = Actor::new(ActorKind::Person, "ann");
     commit.revisions[0].acceptance = Some(Acceptance { proposal: proposal.id.to_string(), reviewer, edited_by: None });
     let accepted = decide(proposal, ProposalState::Accepted);
-    library.commit_with(vec![commit], vec![change_of(accepted, EventStatus::Accepted)])
+    let proposals = vec![change_of(accepted, EventStatus::Accepted)];
+    library.commit(CommitBatch { commits: vec![commit], proposals, ..CommitBatch::default() })
 }
 
 fn with_proposal() -> Fixture {
@@ -215,10 +216,7 @@ fn checkpoint_keeps_every_proposal() {
     accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
     let next = proposal(&library, "bbbbbb", &pdf("three"));
     propose(&mut library, next).unwrap();
-    let own = library.ensure_own().unwrap();
-    let lock = LibraryLock::acquire(&own, LOCK_WAIT).unwrap();
-    library.checkpoint(&own).unwrap();
-    drop(lock);
+    library.checkpoint(&library.locked().unwrap()).unwrap();
     assert_eq!(fs::read(journal(&place)).unwrap().len(), 0);
     let found: Vec<_> = place.open().proposals().unwrap().into_iter().map(|e| e.into_whole().unwrap().state).collect();
     assert_eq!(found, [ProposalState::Accepted, ProposalState::Pending]);
@@ -231,7 +229,7 @@ fn first_of_two_decisions_wins() {
     let (one, two) = (read(&library, "aaaaaa"), read(&place.open(), "aaaaaa"));
     accept(&mut library, one).unwrap();
     let late = change_of(decide(two.clone(), ProposalState::Rejected), EventStatus::Rejected);
-    let error = place.open().commit_with(Vec::new(), vec![late]).unwrap_err();
+    let error = place.open().commit(late).unwrap_err();
     assert!(matches!(error, CommitError::ProposalMoved { .. }), "{error}");
     assert!(accept(&mut place.open(), two).is_err());
     assert_eq!((read(&library, "aaaaaa").state, actions(&library, "pdf").len()), (ProposalState::Accepted, 2));
@@ -252,7 +250,7 @@ fn decisions_on_proposals_are_final() {
                 true => Proposal { state, decided: None, ..before },
                 false => decide(before, state),
             };
-            library.commit_with(Vec::new(), vec![change_of(after, EventStatus::Rejected)])
+            library.commit(change_of(after, EventStatus::Rejected))
         };
         get(Stale).unwrap();
         get(Pending).unwrap();
@@ -302,9 +300,8 @@ fn open_proposals_are_limited_in_bytes() {
     let base = library.bundle(&library.head(&name("pdf")).unwrap().unwrap().id).unwrap();
     let mut amended = read(&library, "bbbbbb");
     amended.set_candidate(amended.base.clone(), &base, &large);
-    let amend = |library: &mut Library, proposal: Proposal, status| {
-        library.commit_with(Vec::new(), vec![change_of(proposal, status)]).map(drop)
-    };
+    let amend =
+        |library: &mut Library, proposal: Proposal, status| library.commit(change_of(proposal, status)).map(drop);
     let full = amend(&mut library, amended, EventStatus::Amended).unwrap_err();
     assert!(matches!(full, CommitError::QueueTooLarge { .. }), "an amendment as well: {full}");
     assert_eq!(read(&library, "bbbbbb").candidate(&base, library.limits()), Ok(pdf("two")));
@@ -325,7 +322,7 @@ fn expired_proposals_do_not_count() {
     let late = read(&library, "aaaaaa").expires;
     propose(&mut library, Proposal { created: late, updated: late, ..second }).unwrap();
     let longer = Proposal { updated: late, reason: Some("why ".repeat(20)), ..read(&library, "bbbbbb") };
-    library.commit_with(Vec::new(), vec![change_of(longer, EventStatus::Amended)]).unwrap();
+    library.commit(change_of(longer, EventStatus::Amended)).unwrap();
     assert_eq!(library.open_proposals().unwrap().len(), 2, "it is all there");
 }
 
@@ -367,7 +364,7 @@ fn collection_drops_oldest_decided_proposals() {
         let mut rejected = decide(read(&library, name_of), ProposalState::Rejected);
         let later = jiff::SignedDuration::from_secs(i64::try_from(at).unwrap());
         rejected.decided.as_mut().unwrap().time = stamp().time + later;
-        library.commit_with(Vec::new(), vec![change_of(rejected, EventStatus::Rejected)]).unwrap();
+        library.commit(change_of(rejected, EventStatus::Rejected)).unwrap();
     }
     fs::write(place.own().join("proposals/decided/broken.json"), "{").unwrap();
     fs::copy(place.own().join("proposals/decided/eeeeee.json"), place.own().join("proposals/eeeeee.json")).unwrap();
@@ -414,9 +411,7 @@ fn damaged_proposal_can_be_rejected() {
         let by = Actor::new(ActorKind::Person, "ann");
         damaged.decided = Some(ProposalDecision { by, time: stamp().time, reason: None, revision: None });
         let event = Event::proposal(&stamp(), "", "reject", EventStatus::Rejected, &damaged.id);
-        library
-            .commit_with(Vec::new(), vec![ProposalChange { entry: ProposalEntry::Damaged(damaged), event }])
-            .unwrap();
+        library.commit(ProposalChange { entry: ProposalEntry::Damaged(damaged), event }).unwrap();
         let found = library.proposal(&id(name)).unwrap().unwrap();
         assert!(!found.is_open() && matches!(&found, ProposalEntry::Damaged(_)));
         let kept: serde_json::Value =
@@ -435,7 +430,7 @@ fn decision_keeps_unknown_fields() {
     fs::write(&path, text.replace("\"scan\": {", "\"scan\": {\"later\": 3,")).unwrap();
     let mut library = place.open();
     let rejected = decide(read(&library, "aaaaaa"), ProposalState::Rejected);
-    library.commit_with(Vec::new(), vec![change_of(rejected, EventStatus::Rejected)]).unwrap();
+    library.commit(change_of(rejected, EventStatus::Rejected)).unwrap();
     let text = fs::read(place.own().join("proposals/decided/aaaaaa.json")).unwrap();
     let written: serde_json::Value = serde_json::from_slice(&text).unwrap();
     assert_eq!((&written["later"][1]["a"], &written["scan"]["later"]), (&2.into(), &3.into()));

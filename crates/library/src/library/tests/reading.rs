@@ -104,7 +104,7 @@ fn duplicate_skill_in_commit_is_refused() {
     let mut library = place.open();
     let skill = name("pdf");
     let twice = ["one", "two"].map(|body| change(&skill, None, &bundle("pdf", body, &[])));
-    assert!(matches!(library.commit(twice.into()), Err(CommitError::Stale { .. })));
+    assert!(matches!(library.commit(Vec::from(twice)), Err(CommitError::Stale { .. })));
     assert!(library.head(&skill).unwrap().is_none() && place.names().is_empty());
 }
 
@@ -113,7 +113,7 @@ fn duplicate_skill_in_commit_is_refused() {
 fn captured_edit_cannot_become_head() {
     let place = Fixture::new();
     let mut library = place.open();
-    let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[])));
+    let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[]), &scan::Scanner::default()));
     let revisions = vec![NewRevision::new(captured, Action::External, stamp())];
     assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions }]).is_err());
     assert!(library.commit(vec![Commit { skill: name("pdf"), base: None, revisions: Vec::new() }]).is_err());

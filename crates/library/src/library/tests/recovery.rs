@@ -90,7 +90,7 @@ fn hand_truncated_file_is_kept() {
         let mut library = place.open();
         put(&mut library, &pdf("one"));
         if settles {
-            library.checkpoint(&ensure_dir(&place.own()).unwrap()).unwrap();
+            library.checkpoint(&library.locked().unwrap()).unwrap();
         }
         let applied = fs::read(place.own().join("journal.applied")).unwrap();
         let text = place.read("pdf/SKILL.md");
@@ -212,8 +212,7 @@ fn checkpoint_stays_readable_to_git() {
         let mut library = place.open();
         put(&mut library, &pdf(body));
         if number % 2 == 1 {
-            let own = ensure_dir(&place.own()).unwrap();
-            library.checkpoint(&own).unwrap();
+            library.checkpoint(&library.locked().unwrap()).unwrap();
             assert_eq!(fs::read(journal(&place)).unwrap().len(), 0);
             assert!(!place.git(&["count-objects", "-v"]).contains("packs: 0\n"));
             assert!(place.git(&["count-objects", "-v"]).contains("count: 0\n"), "nothing is left loose");
@@ -271,7 +270,7 @@ fn interrupted_checkpoint_is_applied_again() {
     let place = Fixture::new();
     ["one", "two"].iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let journaled = fs::read(journal(&place)).unwrap();
-    place.open().checkpoint(&ensure_dir(&place.own()).unwrap()).unwrap();
+    place.open().checkpoint(&place.open().locked().unwrap()).unwrap();
     fs::write(journal(&place), journaled).unwrap();
     assert_whole(&place, &["one", "two"]);
     assert_eq!(put(&mut place.open(), &pdf("three")).revision.number, 3);
@@ -285,7 +284,7 @@ fn packed_references_are_read_and_moved() {
     place.git(&["pack-refs", "--all"]);
     put(&mut place.open(), &pdf("two"));
     place.git(&["pack-refs", "--all"]);
-    place.open().checkpoint(&ensure_dir(&place.own()).unwrap()).unwrap();
+    place.open().checkpoint(&place.open().locked().unwrap()).unwrap();
     assert_whole(&place, &["one", "two"]);
 }
 

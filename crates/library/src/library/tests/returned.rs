@@ -66,7 +66,7 @@ fn blocked_content_never_counts_as_earlier() {
     let head = library.head(&name("pdf")).unwrap().unwrap();
     let FolderState::Blocked(fault) = library.folder_state(&name("pdf")).unwrap() else { panic!() };
     let captured = NewRevision::new(
-        Content::Captured(scan::capture(fault.bundle().unwrap().clone())),
+        Content::Captured(scan::capture(fault.bundle().unwrap().clone(), &scan::Scanner::default())),
         Action::External,
         stamp().external("by hand"),
     );

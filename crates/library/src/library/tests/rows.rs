@@ -19,7 +19,7 @@ fn revision(number: usize) -> NewRevision {
     let files = bundle("pdf", &number.to_string(), &[("references/a.md", "a")][..number % 2]);
     let content = match number % 9 {
         7 if number + 1 < MANY => Content::Tombstone,
-        8 if number + 1 < MANY => Content::Captured(scan::capture(files.clone())),
+        8 if number + 1 < MANY => Content::Captured(scan::capture(files.clone(), &scan::Scanner::default())),
         _ => cleared(&files),
     };
     let origin = number.is_multiple_of(6).then(|| {

@@ -33,7 +33,7 @@ fn dies_before_the_swap(place: &Fixture, body: &str, edit: impl FnOnce()) -> che
     let commit = change(&name("pdf"), base, &pdf(body));
     let root = library.writable_root().unwrap();
     let follow = vec![library.stage(&root, &commit).unwrap()];
-    let own = ensure_dir(&place.own()).unwrap();
+    let own = library.locked().unwrap();
     let mut journal = library.journal(&own).unwrap();
     library.commit_under_lock(&own, &mut journal, commit.into(), &follow).unwrap();
     edit();

@@ -181,7 +181,7 @@ fn damaged_objects_are_found_and_repaired() {
         let objects = found.objects.clone();
         // Once from the journal, once from the folder alone.
         if damage.is_none() {
-            library.checkpoint(&ensure_dir(&place.own()).unwrap()).ok();
+            library.checkpoint(&library.locked().unwrap()).ok();
             fs::write(journal(&place), "").unwrap();
         }
         library.repair_objects(&objects).unwrap();

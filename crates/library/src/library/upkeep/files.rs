@@ -87,8 +87,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
     pub fn repair_events(&self, time: Timestamp) -> Result<EventsRepair, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         let mend = || -> std::io::Result<EventsRepair> {
             let busy =
                 || std::io::Error::new(std::io::ErrorKind::ResourceBusy, "another process is using the event log");

@@ -3,13 +3,12 @@
 use cap_std::fs::Dir;
 use skill::SkillName;
 
-use super::super::{LOCK_WAIT, Library, LibraryError};
+use super::super::{Library, LibraryError};
 use crate::{
     disk::open_dir,
     folder::{self, ToolFiles},
     journal::Journal,
     journal::Piece,
-    lock::LibraryLock,
     revision::RevisionId,
     storage::{Checked, DamagedRevision, HeadChange, Object, StorageError},
 };
@@ -83,8 +82,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or the pack is incomplete and stays unchanged.
     pub fn repair_pack(&mut self, name: &str) -> Result<(), LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let _lock = self.lock()?;
         Ok(self.writable_storage()?.index_pack(name)?)
     }
 
@@ -139,8 +137,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
     pub fn repair_objects(&mut self, missing: &[String]) -> Result<(), LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         let pieces = Journal::open(&own).and_then(|mut journal| journal.pieces()).map_err(self.own_io())?;
         let records = pieces.into_iter().filter_map(|piece| match piece {
             Piece::Whole(record, _) => Some(record.objects),
@@ -168,8 +165,7 @@ impl Library {
     /// The lock cannot be taken, or an I/O error.
     pub fn repair_head(&mut self, fault: &HeadFault) -> Result<(), LibraryError> {
         let Some(new) = fault.last_whole.clone() else { return Ok(()) };
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let _lock = self.lock()?;
         let head = HeadChange { skill: fault.skill.to_string(), old: None, new };
         Ok(self.writable_storage()?.settle(&[], &[head])?)
     }

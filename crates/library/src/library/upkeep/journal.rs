@@ -103,8 +103,7 @@ impl Library {
     /// # Errors
     /// Returns [`LibraryError`]. The journal is then either unchanged, or repaired and not yet applied.
     pub fn repair_journal(&mut self, time: Timestamp) -> Result<JournalRepair, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         let mut journal = Journal::open(&own).map_err(self.own_io())?;
         let pieces = journal.pieces().map_err(self.own_io())?;
         let kept_as = super::keep_copy(&own, "journal", time).map_err(self.own_io())?;

@@ -8,13 +8,12 @@ use skill::{Limits, SkillName};
 use toml::{Table, Value};
 
 use super::{
-    super::{LOCK_WAIT, Library, LibraryError},
+    super::{Library, LibraryError},
     DAMAGED,
 };
 use crate::{
     disk::{Durability, open_dir, read_bounded, write_atomically},
     events::{self, Event, EventStatus},
-    lock::LibraryLock,
     state::{SkillState, State, StateError},
     toml_text::is_flood,
 };
@@ -42,8 +41,7 @@ impl Library {
     /// # Errors
     /// The lock cannot be taken, an I/O error, or a later version wrote the state.
     pub fn repair_state(&self, time: Timestamp) -> Result<StateRepair, LibraryError> {
-        let own = self.ensure_own()?;
-        let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
+        let own = self.locked()?;
         if let Err(StateError::Format(format)) = State::read(&own) {
             return Err(StateError::Format(format).into());
         }

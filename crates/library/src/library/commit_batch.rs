@@ -1,4 +1,4 @@
-//! All changes of one journal record ([`Work`]).
+//! All changes of one journal record ([`CommitBatch`]).
 
 use std::collections::BTreeMap;
 
@@ -25,14 +25,35 @@ pub(super) type LinkPlans = BTreeMap<SkillName, LinkPlan>;
 
 /// All changes of one journal record.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub struct CommitBatch {
+    /// New revisions, of each skill once.
     pub commits: Vec<Commit>,
+    /// Changes of proposals.
     pub proposals: Vec<ProposalChange>,
+    /// Changes in agents' folders and in the lock file.
     pub plans: Plans,
 }
 
-impl From<Commit> for Work {
+impl From<Commit> for CommitBatch {
     fn from(commit: Commit) -> Self {
-        Self { commits: vec![commit], ..Self::default() }
+        vec![commit].into()
+    }
+}
+
+impl From<Vec<Commit>> for CommitBatch {
+    fn from(commits: Vec<Commit>) -> Self {
+        Self { commits, ..Self::default() }
+    }
+}
+
+impl From<Vec<ProposalChange>> for CommitBatch {
+    fn from(proposals: Vec<ProposalChange>) -> Self {
+        Self { proposals, ..Self::default() }
+    }
+}
+
+impl From<ProposalChange> for CommitBatch {
+    fn from(change: ProposalChange) -> Self {
+        vec![change].into()
     }
 }
