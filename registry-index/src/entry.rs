@@ -198,13 +198,11 @@ impl Entry {
     }
 
     /// Formats the entry as a line, without the line feed.
-    #[must_use]
     pub fn to_line(&self) -> String {
         Value::Object(self.raw.clone()).to_string()
     }
 
     /// Returns the JSON object of the entry, including unknown fields, in the original order.
-    #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
     }
@@ -234,7 +232,6 @@ impl Entry {
     }
 
     /// Returns whether both entries are equal except for their flags.
-    #[must_use]
     pub fn same_but_flags(&self, other: &Self) -> bool {
         without_flags(&self.raw) == without_flags(&other.raw)
     }

@@ -92,7 +92,6 @@ impl FlagChange<'_> {
     }
 
     /// Returns the message of the commit.
-    #[must_use]
     pub fn message(&self, name: &QualifiedName, version: &Version) -> String {
         let word = match self {
             Self::Yanked { yanked: true, .. } => "yank",
@@ -124,7 +123,6 @@ impl Entry {
 }
 
 /// Returns the message of a commit that puts copies on hold, or ends their holds.
-#[must_use]
 pub fn hold_message(is_held: bool, releases: &[(&QualifiedName, &Version)]) -> String {
     let word = if is_held { "hold" } else { "release" };
     let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));

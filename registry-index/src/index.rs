@@ -174,25 +174,21 @@ impl Index {
 
     /// Takes the id of the draft commit that the last change of a pinned index made; `None` if nothing changed or it
     /// was already taken. The change takes effect when the branch of the remote index is at this commit.
-    #[must_use]
     pub fn take_draft(&self) -> Option<String> {
         self.store.take_draft().map(|commit| commit.to_string())
     }
 
     /// Returns the folder that was opened.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         self.store.dir()
     }
 
     /// Returns the configuration in `config.json` at the time of opening.
-    #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
     /// Returns whether releases can be appended: `false` for a clone with a working copy.
-    #[must_use]
     pub fn is_writable(&self) -> bool {
         self.store.is_writable()
     }

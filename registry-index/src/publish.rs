@@ -205,7 +205,6 @@ impl Stamp {
 
 impl Appended {
     /// Returns the entry of the release.
-    #[must_use]
     pub fn entry(&self) -> &Entry {
         match self {
             Self::Published(entry) | Self::Unchanged(entry) => entry,
@@ -255,31 +254,26 @@ impl<'a> ClearedRelease<'a> {
     }
 
     /// What its publisher says of it.
-    #[must_use]
     pub fn release(&self) -> &NewRelease {
         self.release
     }
 
     /// Its line.
-    #[must_use]
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
     /// Its packed files.
-    #[must_use]
     pub fn archive(&self) -> &Archive {
         self.archive
     }
 
     /// The path of the file of its skill.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// The message of its commit.
-    #[must_use]
     pub fn message(&self) -> String {
         message_of(&self.entry)
     }

@@ -53,7 +53,6 @@ pub enum AdoptStatus {
 
 impl AdoptStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Adopted => "adopted",
@@ -195,7 +194,6 @@ impl Fails for AdoptError {
 
 impl AdoptError {
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),

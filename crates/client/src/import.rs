@@ -47,7 +47,6 @@ pub enum ImportStatus {
 
 impl ImportStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Imported => "imported",

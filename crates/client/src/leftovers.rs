@@ -37,7 +37,6 @@ const RANDOM: usize = 6;
 /// Finds leftovers in the home, its cache and a library's folder in it, sorted. Recent ones are left
 /// out, because a process may still be writing them. `written` lists other programs' folders in which a file was
 /// replaced.
-#[must_use]
 pub fn leftover_files(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathBuf> {
     let cache = home.cache();
     let mut folders = vec![home.path().to_owned(), own.to_owned()];

@@ -70,7 +70,6 @@ pub struct Info {
 
 impl Info {
     /// Returns the changelogs of the releases, newest first.
-    #[must_use]
     pub fn notes(&self) -> Vec<ReleaseNotes> {
         notes_of(self.releases.iter())
     }
@@ -89,7 +88,6 @@ pub enum Signed {
 
 impl Signed {
     /// Returns the reason why a signature is invalid.
-    #[must_use]
     pub fn fault(&self) -> Option<&str> {
         match self {
             Self::Badly(why) => Some(why),

@@ -151,7 +151,6 @@ struct SourceAnswer {
 
 impl Sources<'_> {
     /// Lists the configured sources by name, and the embedded registry unless another serves all owners.
-    #[must_use]
     pub fn list(&self) -> Vec<ListedSource> {
         let registries = self.config.registries.iter().map(|(name, registry)| ListedSource {
             name: name.clone(),

@@ -178,25 +178,21 @@ pub(crate) fn repository_hint(repository: &str) -> String {
 
 impl VersionRequest {
     /// Requests exactly this version.
-    #[must_use]
     pub fn exact(version: &semver::Version) -> Self {
         Self { text: version.to_string(), wanted: ReleaseSelector::Exact(version.clone()) }
     }
 
     /// Requests the newest release.
-    #[must_use]
     pub fn newest() -> Self {
         Self { text: String::new(), wanted: ReleaseSelector::Newest }
     }
 
     /// Returns the text after the `@`; empty for the newest.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Returns the parsed request.
-    #[must_use]
     pub fn wanted(&self) -> &ReleaseSelector {
         &self.wanted
     }

@@ -61,7 +61,6 @@ pub enum UndoStatus {
 
 impl UndoStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Restored => "restored",

@@ -75,7 +75,6 @@ pub enum DatabaseError {
 
 impl DatabaseError {
     /// Returns whether the same request may succeed in a few seconds.
-    #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Undecided(_) | Self::Busy(_))
     }
@@ -365,13 +364,11 @@ pub async fn run(
 }
 
 /// Returns a time as it is stored, to the second.
-#[must_use]
 pub fn stored_time(at: Timestamp) -> SystemTime {
     Timestamp::from_second(at.as_second()).unwrap_or(at).into()
 }
 
 /// Returns a stored time as RFC 3339, to the second.
-#[must_use]
 pub fn time_text(at: SystemTime) -> String {
     let at = Timestamp::try_from(at).unwrap_or(Timestamp::UNIX_EPOCH);
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()

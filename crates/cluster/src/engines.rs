@@ -204,7 +204,6 @@ impl Engines {
 }
 
 /// Returns the text of `config.json`.
-#[must_use]
 pub fn config_text(archives_url: Option<&str>) -> String {
     match archives_url {
         None => Config::fresh(),

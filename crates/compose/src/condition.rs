@@ -102,7 +102,6 @@ impl Condition {
     }
 
     /// Returns its references, in order.
-    #[must_use]
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.root.references(&mut found);

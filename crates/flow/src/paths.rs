@@ -185,7 +185,6 @@ const SECRETS: &[(&str, Then)] = &[
 const LONGEST: usize = 300;
 
 /// Returns whether a constant-folded text is, or ends in, the path of a secret.
-#[must_use]
 pub fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
     // Patterns that exclude a path, and executables.
@@ -326,7 +325,6 @@ const STARTS: &[(&str, &str, bool)] = &[
 ];
 
 /// Returns the effect of writing to a path, if it is a steering file.
-#[must_use]
 pub fn steers(path: &str) -> Option<Steering> {
     let plain = path.replace('\\', "/").replace("//", "/");
     let is_own = plain.starts_with(['~', '/']) || plain.starts_with("$HOME") || plain.contains("/home/");

@@ -67,7 +67,6 @@ const FLOWS: &[u32] = &[
 
 impl Ends {
     /// Scans a text for the literals of all flow ends.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
         let mut all = 0;
@@ -88,7 +87,6 @@ impl Ends {
 
     /// Returns whether a flow may start, end or pass in this file, given the ends `far` of other files. A file that
     /// starts programs may contain a script in a language of another group.
-    #[must_use]
     pub fn may_flow(self, far: Self, language: Language) -> bool {
         let launches = self.launches(language);
         let of_language = |ends: Self| ends.told(language, launches);

@@ -452,7 +452,6 @@ impl InstallError {
     }
 
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),

@@ -211,7 +211,6 @@ impl Fails for PublishError {
 
 impl PublishError {
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) | Self::ServerBlocks { blocked, .. } => Some(blocked.report()),

@@ -15,7 +15,6 @@ use crate::login::Logins;
 const VARIABLE: &str = "SKILLHUB_TOKEN";
 
 /// Returns the environment variable with the token for the registry of this name in the configuration.
-#[must_use]
 pub fn token_variable(name: &str) -> String {
     let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     format!("{VARIABLE}_{suffix}")
@@ -24,7 +23,6 @@ pub fn token_variable(name: &str) -> String {
 impl Registries {
     /// Returns the token from the environment for the server at a URL. A token for its name in the configuration is
     /// preferred. The common token is used for the registry that a flag names, or for the only one on HTTP.
-    #[must_use]
     pub fn token_for(&self, url: &str) -> Option<String> {
         let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
         of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()

@@ -25,7 +25,6 @@ pub enum ExitReason {
 
 impl ExitReason {
     /// Returns a sentence about the end, for people.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Exited => "it exited normally",
@@ -81,7 +80,6 @@ pub struct Graded {
 }
 
 /// Evaluates every assertion of a case, in order.
-#[must_use]
 pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Vec<Graded> {
     let is_whole = observed.ended == ExitReason::Exited;
     let sentences: Vec<&str> =

@@ -36,7 +36,6 @@ const CASE_FIELDS: [&str; 13] = [
 ];
 
 /// Reads the `evals/evals.json` of a skill.
-#[must_use]
 pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
     let mut reader = Reader::new(skill, limits, EVALS_FILE);
     let set = reader.json("cases").and_then(|document| reader.cases(&document));

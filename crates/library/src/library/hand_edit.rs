@@ -79,7 +79,6 @@ fn first_message(problems: &[Problem]) -> &str {
 
 impl HandEditFault {
     /// Returns the files, if they could be read.
-    #[must_use]
     pub fn bundle(&self) -> Option<&Bundle> {
         match self {
             Self::Unreadable(_) => None,
@@ -111,13 +110,11 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns whether the skill exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         !self.bundle.is_empty()
     }
 
     /// Returns the baseline for the scanner: the files of a base that was cleared.
-    #[must_use]
     pub fn baseline(&self) -> Baseline<'_> {
         match &self.base {
             Some(base) if base.was_cleared() && !base.tombstone => Baseline::Cleared(&self.bundle),

@@ -191,7 +191,6 @@ impl MovedFolder {
     }
 
     /// Returns the present path of a file or folder that had this path before a move.
-    #[must_use]
     pub fn present(&self, path: &Path) -> PathBuf {
         let moved = self.0.iter().find_map(|(from, to)| path.strip_prefix(from).ok().map(|rest| to.join(rest)));
         moved.unwrap_or_else(|| path.to_owned())
@@ -237,7 +236,6 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
 
 impl Library {
     /// Returns the moves of this library; `None` if it was never moved.
-    #[must_use]
     pub fn moved_folder(&self) -> Option<MovedFolder> {
         MovedFolder::of(&self.own)
     }

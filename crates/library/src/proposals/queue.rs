@@ -65,7 +65,6 @@ impl Library {
     }
 
     /// Returns the expiry of a proposal that was made or amended at `time`.
-    #[must_use]
     pub fn proposal_expiry(&self, time: Timestamp) -> Timestamp {
         let waits = SignedDuration::from_hours(24 * i64::from(self.limits().proposal_days));
         time.checked_add(waits).unwrap_or(Timestamp::MAX)
@@ -185,7 +184,6 @@ impl Library {
 
 impl ProposalChange {
     /// Creates the change of a proposal, with the event that its new state stands for.
-    #[must_use]
     pub fn noted(proposal: Proposal, stamp: &Stamp) -> Self {
         let status = match proposal.state {
             ProposalState::Pending if proposal.revision == 1 => EventStatus::Proposed,
