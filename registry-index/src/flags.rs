@@ -17,6 +17,7 @@ use crate::{
 
 /// Reasons why a flag was not set.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum FlagError {
     /// The index does not have the release.
     #[error("the registry has no {name} {version}")]
@@ -27,13 +28,10 @@ pub enum FlagError {
         version: Version,
     },
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The index cannot be changed.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The reason cannot be serialized.
-    #[error(transparent)]
     Line(#[from] LineError),
 }
 

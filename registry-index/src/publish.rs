@@ -60,6 +60,7 @@ pub enum Appended {
 
 /// Reasons why a release was not appended.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum AppendError {
     /// The name is not ASCII, or is a device name of Windows.
     #[error("cannot publish {name}: {why}", name = .0, why = .0.name.unpublishable().unwrap_or_default())]
@@ -167,7 +168,6 @@ pub enum AppendError {
         reason: OwnerFileError,
     },
     /// The changelog is not plain text, or is too long.
-    #[error(transparent)]
     Changelog(#[from] ChangelogError),
     /// The index keeps its archives at this URL, where this crate cannot write.
     #[error("the index keeps its archives at {0}, so none can be added here")]
@@ -179,13 +179,10 @@ pub enum AppendError {
         path: String,
     },
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The index cannot be changed: it is a clone, is busy, or git failed.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The entry cannot be serialized.
-    #[error(transparent)]
     Line(#[from] LineError),
 }
 

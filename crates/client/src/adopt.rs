@@ -103,6 +103,7 @@ pub struct Adopted {
 
 /// Reasons why a folder, or the whole batch, was not adopted.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum AdoptError {
     /// The folder cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
@@ -143,19 +144,15 @@ pub enum AdoptError {
         source: NameError,
     },
     /// The scan blocks the skill.
-    #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
     /// The policy denies the change.
-    #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill of this name.
     #[error("the library already has another skill named {0}")]
     Exists(SkillName),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Committing the batch failed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
 }
 

@@ -175,18 +175,16 @@ pub struct Yanked {
 
 /// Reasons why the flag of a release was not changed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum YankError {
     /// The release was not found.
-    #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The spec does not name an exact version.
     #[error("{0} does not name an exact version")]
     NotExact(String),
     /// The registry cannot be changed.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// The registry rejected the flag.
-    #[error(transparent)]
     Flag(#[from] FlagError),
 }
 

@@ -61,6 +61,7 @@ pub struct VersionRequest {
 
 /// Reasons why a text is not a valid [`Spec`].
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SpecError {
     /// The text is empty.
     #[error("the name of the skill to install is empty")]
@@ -102,13 +103,10 @@ pub enum SpecError {
     #[error("{0:?} is not the name of a branch, tag or commit")]
     Reference(String),
     /// The folder in the repository is invalid.
-    #[error(transparent)]
     Path(#[from] PathError),
     /// The skill's name is invalid.
-    #[error(transparent)]
     Name(#[from] NameError),
     /// The owner's name is invalid.
-    #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The text contains more than one slash, or ends with `@` or a slash.
     #[error("{0:?} does not have the form owner/name")]
@@ -133,7 +131,6 @@ pub enum SpecError {
     #[error("{0} cannot be installed as it is: only a .skill file is read without unpacking it")]
     Packed(String),
     /// The text after the `@` is not a version or range.
-    #[error(transparent)]
     Wanted(#[from] ReleaseSelectorError),
 }
 

@@ -125,6 +125,7 @@ impl Snapshot {
 
 /// Reason why a skill could not be read for an operation.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SnapshotError {
     /// Its folder contains an edit that cannot be recorded.
     #[error("the folder of {skill} has a hand edit that cannot be recorded: {fault}")]
@@ -135,10 +136,8 @@ pub enum SnapshotError {
         fault: HandEditFault,
     },
     /// The library cannot be used.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// The history cannot be read.
-    #[error(transparent)]
     Storage(#[from] StorageError),
     /// Its folder contains an edit that an agent could not make, and the actor is not a person.
     #[error("the folder of {skill} has an edit that only a person can record: {why}")]
@@ -149,7 +148,6 @@ pub enum SnapshotError {
         why: String,
     },
     /// The hand edit could not be committed.
-    #[error(transparent)]
     Commit(#[from] Box<CommitError>),
 }
 
