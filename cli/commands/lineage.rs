@@ -34,8 +34,7 @@ pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     context.out.answer(&found, |out| match args.dot {
         true => out.write_all(found.dot().as_bytes()),
         false => text(&found, out),
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Adds forks known from locally available registry data. An unreadable registry is skipped.

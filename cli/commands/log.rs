@@ -44,8 +44,7 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
         (true, None) => "No operations yet\n".to_owned(),
         (false, _) => events.iter().map(text).collect(),
     };
-    context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), text)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), text)
 }
 
 fn text(event: &Event) -> String {

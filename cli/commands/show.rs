@@ -64,8 +64,7 @@ fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: 
             Some(accepted) => writeln!(out, "by {}, {accepted}", visible(&revision.stamp.actor.to_string())),
             None => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -> Result<Exit, CliError> {

@@ -79,8 +79,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     if args.to.is_some() {
         document["operations"] = undone.operations.iter().map(operation_document).collect();
     }
-    context.out.answer(&document, |out| text(context, &undone, args.dry_run, out))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| text(context, &undone, args.dry_run, out))
 }
 
 /// Refuses to reverse operations on skills that are hidden from the actor, or that require confirmation.
@@ -103,8 +102,7 @@ fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), C
 /// Reports that no operation follows the given one.
 fn unchanged(context: &Context) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "unchanged", "undone": null, "skills": [], "operations": []});
-    context.out.answer(&document, |out| writeln!(out, "No operations after that one"))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| writeln!(out, "No operations after that one"))
 }
 
 /// Lists the operations that can be undone.
@@ -128,8 +126,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         }
         table.write(out)?;
         out.message(format_args!("Undo everything after one of them: skillhub undo --to {}", newest.id))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Summarises the skills, such as `alpha and 3 more`.

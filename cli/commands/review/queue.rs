@@ -56,8 +56,7 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             return writeln!(out, "{none}");
         }
         write(&entries, &deltas, context.now, out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Writes a table of proposals, then the capabilities that each adds.
@@ -111,8 +110,7 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
         ProposalEntry::Whole(proposal) => accept_line(proposal, shown.reviewed.as_ref(), shown.moved),
         ProposalEntry::Damaged(_) => String::new(),
     };
-    context.out.long_answer(&shown.document(context.now), || text(&shown, context.now) + &next)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&shown.document(context.now), || text(&shown, context.now) + &next)
 }
 
 /// Formats all details of a proposal except its difference.
