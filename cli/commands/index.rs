@@ -78,10 +78,7 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
 
 fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let given = dir.to_string_lossy();
-    let place = match is_url(&given) {
-        true => given.into_owned(),
-        false => context.absolute(dir).display().to_string(),
-    };
+    let place = if is_url(&given) { given.into_owned() } else { context.absolute(dir).display().to_string() };
     let by = Stamp { by: context.actor.to_string(), at: context.now };
     let InitializedRegistry { location: place, is_new } =
         init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;

@@ -263,10 +263,7 @@ impl Installer<'_> {
     ) -> Result<(Candidate, bool), InstallError> {
         let is_known = entry.recorded.is_of(files) || matches!(entry.source, ForeignSource::Other { .. });
         let packed = archive::pack(files);
-        let archive = match request.dry_run {
-            true => packed.hash(),
-            false => Cache::of(self.home).put(&packed)?,
-        };
+        let archive = if request.dry_run { packed.hash() } else { Cache::of(self.home).put(&packed)? };
         let origin = entry.source.origin(SourceSkill {
             name: name.clone(),
             version: entry.version.clone().or_else(|| version_of(files)),

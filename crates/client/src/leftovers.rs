@@ -76,10 +76,7 @@ pub fn leftover_files(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathB
 pub fn remove_leftover_files(path: &Path) -> std::io::Result<()> {
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
-    match dir.symlink_metadata(name)?.is_dir() {
-        true => dir.remove_dir_all(name),
-        false => dir.remove_file(name),
-    }
+    if dir.symlink_metadata(name)?.is_dir() { dir.remove_dir_all(name) } else { dir.remove_file(name) }
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

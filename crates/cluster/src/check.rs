@@ -108,10 +108,7 @@ pub struct Report {
 
 impl Report {
     fn fault(&mut self, text: String) {
-        match self.faults.len() < DESCRIBED {
-            true => self.faults.push(text),
-            false => self.more += 1,
-        }
+        if self.faults.len() < DESCRIBED { self.faults.push(text) } else { self.more += 1 }
     }
 }
 

@@ -95,10 +95,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
 
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        match error.may_pass() {
-            true => Self(Box::new(Unavailable(error.to_string()))),
-            false => Self(Box::new(error)),
-        }
+        if error.may_pass() { Self(Box::new(Unavailable(error.to_string()))) } else { Self(Box::new(error)) }
     }
 }
 

@@ -113,10 +113,7 @@ impl Bounds<'_> {
             return Err(ToolFault::permanent("cancelled", "the run was cancelled"));
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(ToolFault::transient("timeout", "the call timed out")),
-            false => Ok(left),
-        }
+        if left.is_zero() { Err(ToolFault::transient("timeout", "the call timed out")) } else { Ok(left) }
     }
 }
 

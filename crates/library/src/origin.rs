@@ -281,10 +281,7 @@ impl FromStr for SourceDigest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        match text.starts_with("sha256:") {
-            true => text.parse().map(Self::Known),
-            false => Ok(Self::Foreign(text.to_owned())),
-        }
+        if text.starts_with("sha256:") { text.parse().map(Self::Known) } else { Ok(Self::Foreign(text.to_owned())) }
     }
 }
 

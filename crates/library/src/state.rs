@@ -393,10 +393,7 @@ impl State {
 
 fn check_number(skills: usize) -> Result<(), String> {
     let limit = Limits::default().state_skills;
-    match skills > limit {
-        true => Err(format!("it has {skills} skills, but the limit is {limit}")),
-        false => Ok(()),
-    }
+    if skills > limit { Err(format!("it has {skills} skills, but the limit is {limit}")) } else { Ok(()) }
 }
 
 fn read_part<T: DeserializeOwned>(part: &str) -> Result<T, StateError> {

@@ -181,10 +181,7 @@ pub fn scalar(text: &str) -> String {
 fn quoted(text: &str) -> String {
     let mut scalar = String::with_capacity(text.len() + 2);
     for c in serde_json::Value::from(text).to_string().chars() {
-        match is_plain(c) {
-            true => scalar.push(c),
-            false => scalar.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
+        if is_plain(c) { scalar.push(c) } else { scalar.push_str(&format!("\\u{:04x}", u32::from(c))) }
     }
     scalar
 }

@@ -218,10 +218,7 @@ impl Commits {
     }
 
     fn push(&self, commit: &str) -> Result<(), CommitsError> {
-        match self.remote.push(commit)? {
-            true => Ok(()),
-            false => Err(CommitsError::Overtaken(self.remote.url().to_owned())),
-        }
+        if self.remote.push(commit)? { Ok(()) } else { Err(CommitsError::Overtaken(self.remote.url().to_owned())) }
     }
 
     /// Joins the packs of the repository on this machine once in a while.

@@ -157,10 +157,7 @@ impl Library {
     ) -> Result<Vec<Committed>, CommitError> {
         let _whole = Section::enter()?;
         let work = Work { commits, proposals, plans };
-        let committed = match work.commits.is_empty() {
-            true => self.commit_proposals(work),
-            false => self.commit_skills(work),
-        };
+        let committed = if work.commits.is_empty() { self.commit_proposals(work) } else { self.commit_skills(work) };
         let untold = std::mem::take(&mut self.untold);
         if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
             watcher.notify(&self.path, &untold);

@@ -125,10 +125,7 @@ impl Library {
         let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64);
         let old = waiting.iter().filter_map(ProposalEntry::file).map(|file| file.len() as u64);
         let bytes = new.chain(old).sum();
-        match bytes > limit {
-            true => Err(CommitError::QueueTooLarge { bytes, limit }),
-            false => Ok(()),
-        }
+        if bytes > limit { Err(CommitError::QueueTooLarge { bytes, limit }) } else { Ok(()) }
     }
 
     /// Drops the oldest decided proposals beyond the limits, and open files of decided proposals. The caller holds
