@@ -306,8 +306,10 @@ mod tests {
             let texts = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
             texts.filter(|text| !text.contains('\n')).map(|text| (text, ends)).collect()
         };
-        let of_all_languages = include_str!("../data/words.tsv").lines().filter(|line| line.starts_with("any\t"));
-        let paths = of_all_languages.flat_map(|line| line.split('\t').skip(2)).map(|text| (text, u64::from(u32::MAX)));
+        let of_all_languages = include_str!("../data/words.tsv").lines().filter_map(|line| line.strip_prefix("any\t"));
+        let of_secrets = include_str!("../data/secret_paths.tsv").lines().filter(|line| !line.starts_with('#'));
+        let paths = of_all_languages.chain(of_secrets).flat_map(|line| line.split('\t').skip(1));
+        let paths = paths.map(|text| (text, u64::from(u32::MAX)));
         let mut wrong = Vec::new();
         for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u64::from(u32::MAX)), paths.collect()].concat() {
             let is_known = NO_WORDS.iter().any(|known| text.contains(known));
