@@ -190,8 +190,5 @@ fn text(context: &Context, undone: &Undone, dry_run: bool, out: &mut Page) -> io
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
     }
-    if dry_run {
-        return Ok(());
-    }
-    out.message(format_args!("Run `skillhub undo` again to redo"))
+    if dry_run { Ok(()) } else { out.message(format_args!("Run `skillhub undo` again to redo")) }
 }

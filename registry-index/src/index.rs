@@ -444,10 +444,7 @@ pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> 
     let lines = Lines::parse(bytes).map_err(|found| bad(found.number, found.error))?;
     let name = shard::skill_at(path);
     let stray = lines.numbered_entries().find(|(_, entry)| name.as_ref() != Some(&entry.name));
-    if let Some((line, entry)) = stray {
-        return Err(bad(line, LineError::OtherSkill(entry.name.clone())));
-    }
-    Ok(lines)
+    if let Some((line, entry)) = stray { Err(bad(line, LineError::OtherSkill(entry.name.clone()))) } else { Ok(lines) }
 }
 
 fn read_config(store: &Store) -> Result<Config, String> {

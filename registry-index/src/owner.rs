@@ -325,10 +325,7 @@ impl Index {
     /// # Errors
     /// [`SignerError`] if the signature is not valid for its owner.
     pub fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
-        if entry.signature.is_none() {
-            return Ok(None);
-        }
-        self.owner(&entry.name.owner)?.signer(entry)
+        if entry.signature.is_none() { Ok(None) } else { self.owner(&entry.name.owner)?.signer(entry) }
     }
 
     /// Adds or retires a key of an owner. A change that is already in effect makes no commit.

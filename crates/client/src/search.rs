@@ -318,10 +318,7 @@ fn has_stem(one: &str, other: &str) -> bool {
 
 /// Normalises text with NFKC and lower case, so that full and half width, and upper and lower case, are equal.
 pub fn folded(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).nfkc().collect() }
 }
 
 /// Normalises a text for an index of words: case-folded, and scripts without spaces cut into overlapping pairs of

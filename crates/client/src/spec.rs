@@ -251,10 +251,7 @@ impl Spec {
         if is_skill_md || text.starts_with(['.', '/', '~']) || text.contains('\\') || system.is_drive_path(text) {
             return Ok(Self::Folder(text.to_owned()));
         }
-        if unpack_hint(text).is_some() {
-            return Err(SpecError::Packed(text.to_owned()));
-        }
-        of_registry(text)
+        if unpack_hint(text).is_some() { Err(SpecError::Packed(text.to_owned())) } else { of_registry(text) }
     }
 }
 

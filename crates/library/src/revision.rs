@@ -74,10 +74,7 @@ impl FromStr for Actor {
             .into_iter()
             .find(|known| known.as_str() == kind)
             .ok_or_else(error)?;
-        if id.len() > ID_BYTES || id.chars().any(char::is_control) {
-            return Err(error());
-        }
-        Ok(Self::new(kind, id))
+        if id.len() > ID_BYTES || id.chars().any(char::is_control) { Err(error()) } else { Ok(Self::new(kind, id)) }
     }
 }
 

@@ -214,10 +214,7 @@ fn check_number(files: usize, limits: &Limits) -> Result<(), ArchiveError> {
     if files == 0 {
         return Err(ArchiveError::Empty);
     }
-    if files > limit {
-        return Err(BundleError::TooManyFiles { files, limit }.into());
-    }
-    Ok(())
+    if files > limit { Err(BundleError::TooManyFiles { files, limit }.into()) } else { Ok(()) }
 }
 
 /// Checks the declared sizes before anything is inflated. [`read_member`] later checks each member against its

@@ -137,10 +137,7 @@ fn check_whole(text: &str) -> Result<(), PathError> {
     if text.len() > limits.path_bytes || text.split('/').count() > limits.path_segments {
         return Err(PathError::TooLong(text.to_owned()));
     }
-    if !text.is_ascii() && !is_nfc(text) {
-        return Err(PathError::NotNormal(text.to_owned()));
-    }
-    Ok(())
+    if !text.is_ascii() && !is_nfc(text) { Err(PathError::NotNormal(text.to_owned())) } else { Ok(()) }
 }
 
 fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
@@ -154,10 +151,7 @@ fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
         return Err(PathError::TooLong(path.to_owned()));
     }
     let reserved = segment.ends_with(['.', ' ']) || segment.starts_with(' ') || is_reserved_name(&compatible);
-    if reserved {
-        return Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() });
-    }
-    Ok(())
+    if reserved { Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() }) } else { Ok(()) }
 }
 
 /// Refuses a segment that does not name a file or folder of its own.

@@ -277,10 +277,7 @@ impl Web {
     ) -> Result<Entry, RegistryError> {
         let path = format!("/v1/skills/{name}/{version}/{flag}");
         let answer = self.ask(&path, &HttpRequest { method, ..HttpRequest::default() })?;
-        if answer.status != 200 {
-            return Err(self.refused(&answer));
-        }
-        self.line(index, name, version)
+        if answer.status != 200 { Err(self.refused(&answer)) } else { self.line(index, name, version) }
     }
 
     /// Adds or retires a key of an owner on the server.

@@ -354,10 +354,7 @@ impl Library {
         if stamp.actor.kind == ActorKind::Person {
             return Ok(());
         }
-        match self.objection(skill, look)? {
-            Some(why) => Err(SnapshotError::EditHeld { skill: skill.clone(), why }),
-            None => Ok(()),
-        }
+        self.objection(skill, look)?.map_or(Ok(()), |why| Err(SnapshotError::EditHeld { skill: skill.clone(), why }))
     }
 
     /// Judges the content of the folder for a read-only caller.

@@ -297,10 +297,7 @@ fn check_left(from: &Path) -> Result<(), RelocateError> {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         (is_folder && (!name.starts_with('.') || name.starts_with(KEPT))).then_some(name)
     });
-    match names.next() {
-        Some(first) => Err(RelocateError::StillThere { path: from.to_owned(), first }),
-        None => Ok(()),
-    }
+    names.next().map_or(Ok(()), |first| Err(RelocateError::StillThere { path: from.to_owned(), first }))
 }
 
 /// Removes the data of the new folder if it has no history. Refusals in its event log are copied to the log that
