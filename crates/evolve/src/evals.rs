@@ -71,8 +71,6 @@ impl Default for EvalLimits {
 /// Cases of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalSet {
-    /// Name of the skill in the file, if given.
-    pub skill_name: Option<String>,
     /// Cases, at least one.
     pub cases: Vec<Case>,
 }

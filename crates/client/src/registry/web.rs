@@ -76,11 +76,9 @@ struct Results {
 #[derive(Deserialize)]
 struct Found {
     name: String,
-    #[serde(default)]
     title: Option<String>,
     version: String,
     description: String,
-    #[serde(default)]
     deprecated: Option<String>,
     score: u32,
 }

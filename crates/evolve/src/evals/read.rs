@@ -143,7 +143,6 @@ impl Reader<'_> {
             );
             return None;
         }
-        let skill_name = document.get("skill_name").and_then(Value::as_str).map(str::to_owned);
         let mut cases: Vec<Case> = Vec::new();
         for (index, written) in list.iter().enumerate() {
             let at = format!("{at}/{index}");
@@ -153,7 +152,7 @@ impl Reader<'_> {
             }
             cases.push(case);
         }
-        Some(EvalSet { skill_name, cases })
+        Some(EvalSet { cases })
     }
 
     fn case(&mut self, written: &Value, index: usize, at: &str) -> Option<Case> {
