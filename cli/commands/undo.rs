@@ -148,7 +148,7 @@ fn operation_document(operation: &Operation) -> Value {
 
 fn document(skill: &UndoneSkill) -> Value {
     json!({
-        "name": skill.name.as_str(), "status": skill.status.as_str(), "revision": skill.revision,
+        "name": skill.name.as_str(), "status": skill.status, "revision": skill.revision,
         "previous": skill.previous, "files": skill.change.files, "diff": skill.change.text, "links": skill.placed,
         "removed": skill.removed, "restored": skill.restored, "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
