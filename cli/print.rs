@@ -163,7 +163,8 @@ impl Output {
         Self { json: global.json, quiet: global.quiet, color: global.color }
     }
 
-    /// Prints the answer of a command: the document, or the text that `text` writes.
+    /// Prints the answer of a command: the document, or the text that `text` writes. Returns [`Exit::Done`], for
+    /// commands that end with it.
     ///
     /// # Errors
     /// The stream cannot be written.
@@ -171,7 +172,7 @@ impl Output {
         self,
         document: &impl Serialize,
         text: impl FnOnce(&mut Page) -> io::Result<()>,
-    ) -> Result<(), CliError> {
+    ) -> Result<Exit, CliError> {
         let mut rendered = Vec::new();
         if self.json {
             write_json(&mut rendered, document)?;
@@ -218,7 +219,7 @@ impl Output {
     ///
     /// # Errors
     /// The stream cannot be written.
-    pub fn long_answer(self, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), CliError> {
+    pub fn long_answer(self, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<Exit, CliError> {
         if self.json {
             return self.answer(document, |_| Ok(()));
         }
@@ -227,7 +228,7 @@ impl Output {
             && text.lines().count() > terminal_lines()
             && page(&self.fit_for_reader(text.clone()))
         {
-            return Ok(());
+            return Ok(Exit::Done);
         }
         self.answer(document, |page| {
             page.text = text.into_bytes();
@@ -300,10 +301,10 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Treats a closed pipe (`| head`) as success.
-fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
+fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<Exit, CliError> {
     match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(Exit::Done),
     }
 }
 

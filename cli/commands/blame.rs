@@ -39,8 +39,7 @@ pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
         None => SkillPath::skill_md(),
     };
     let found = blame(&context.library_with_past(&name)?, &name, &path, spec).map_err(failed)?;
-    context.out.long_answer(&document(&found), || text(&found))?;
-    Ok(Exit::Done)
+    context.out.long_answer(&document(&found), || text(&found))
 }
 
 /// The JSON document. Its lines are serialised one by one, because a million of them as JSON values would take a

@@ -289,8 +289,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         found.iter().for_each(|one| table.row(&row(one)));
         table.write(out)?;
         out.message(format_args!("Restore one: skillhub curate restore {}", first.name))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn row(one: &Archived) -> [String; 5] {
@@ -313,6 +312,5 @@ fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     let words: Vec<&str> = names.iter().map(SkillName::as_str).collect();
     context.out.answer(&json!({"ok": true, "restored": words}), |out| {
         words.iter().try_for_each(|name| writeln!(out, "Restored {STRONG}{name}{STRONG:#}"))
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -53,8 +53,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
         true => format!("{head}no differences\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),
     };
-    context.out.long_answer(&comparison.document(), || text)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&comparison.document(), || text)
 }
 
 fn title(revision: Option<&Revision>) -> String {

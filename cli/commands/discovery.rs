@@ -30,10 +30,7 @@ pub struct FoundSkill {
 impl FoundSkill {
     /// Returns the name of the folder, which should equal the skill's. `None` for an archive.
     pub fn folder_name(&self) -> Option<String> {
-        if self.archive {
-            return None;
-        }
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned())
+        if self.archive { None } else { self.path.file_name().map(|name| name.to_string_lossy().into_owned()) }
     }
 
     /// Reads all files of the skill.

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use library::{Home, Library, PathAccessError};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -46,7 +47,8 @@ pub struct DoctorArgs {
 }
 
 /// Result of one check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum State {
     /// No fault.
     Ok,
@@ -61,16 +63,6 @@ enum State {
 }
 
 impl State {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Found => "found",
-            Self::Mended => "mended",
-            Self::Cannot => "cannot",
-        }
-    }
-
     fn is_open(self) -> bool {
         matches!(self, Self::Found | Self::Cannot)
     }
@@ -91,7 +83,7 @@ struct Finding {
 impl Finding {
     fn to_json(&self) -> Value {
         json!({
-            "check": self.check, "state": self.state.as_str(), "code": self.code, "path": self.path,
+            "check": self.check, "state": self.state, "code": self.code, "path": self.path,
             "message": self.message,
         })
     }

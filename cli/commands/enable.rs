@@ -55,8 +55,7 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
             writeln!(out, "{STRONG}{name}{STRONG:#} is hidden from agents; its folder stays")?;
         }
         links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(context, link)))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Links the skill for the named agents, or hides it from them.

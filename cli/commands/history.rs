@@ -43,8 +43,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
         return lines(context.out, documents::lines(&library, name, limit)?);
     }
     let history = documents::history(&library, name, limit)?;
-    context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;
-    Ok(Exit::Done)
+    context.out.long_answer(&history, || history.revisions.iter().map(text).collect())
 }
 
 /// Prints each entry as it is produced, because all of them may not fit in memory.

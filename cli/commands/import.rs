@@ -127,7 +127,7 @@ fn document(row: &Imported) -> Value {
         "source": row.source,
         "folder": row.folder,
         "changed": row.is_changed,
-        "status": row.status.as_str(),
+        "status": row.status,
         "why": row.why,
         "name": installed.map(|installed| &installed.name),
         "version": installed.map(|installed| &installed.version),

@@ -78,10 +78,7 @@ pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> 
 
 fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let given = dir.to_string_lossy();
-    let place = match is_url(&given) {
-        true => given.into_owned(),
-        false => context.absolute(dir).display().to_string(),
-    };
+    let place = if is_url(&given) { given.into_owned() } else { context.absolute(dir).display().to_string() };
     let by = Stamp { by: context.actor.to_string(), at: context.now };
     let InitializedRegistry { location: place, is_new } =
         init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;
@@ -92,8 +89,7 @@ fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
         }
         let place = shell_word(&place);
         writeln!(out, "Publish a skill: skillhub --registry {place} publish DIR --owner OWNER")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns whether an argument is a URL or another address rather than a path.
@@ -156,8 +152,7 @@ fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError
     }
     context.out.answer(&json!({"ok": true, "path": target, "files": paths.len()}), |out| {
         writeln!(out, "Wrote {} into {STRONG}{}{STRONG:#}", counted(paths.len(), "file"), target.display())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Writes the newest releases into a folder as plugins.
@@ -183,6 +178,5 @@ fn write_marketplace(context: &Context, args: &ExportArgs) -> Result<Exit, CliEr
         }
         let place = shell_word(&target.display().to_string());
         out.message(format_args!("Next: in Claude Code, /plugin marketplace add {place}"))
-    })?;
-    Ok(Exit::Done)
+    })
 }

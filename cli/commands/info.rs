@@ -71,8 +71,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         }
         let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
         next_step(&info.name, &presence, is_offered, out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the table of the releases.

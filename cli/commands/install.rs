@@ -190,10 +190,7 @@ fn alias(args: &InstallArgs, name: &str) -> Result<SkillName, CliError> {
             .hint("use lowercase letters, digits and single hyphens")
     };
     let parsed = SkillName::parse_standard(name).map_err(|error| fault(&error))?;
-    match parsed.is_device_name() {
-        true => Err(fault(&"Windows reserves it for a device")),
-        false => Ok(parsed),
-    }
+    if parsed.is_device_name() { Err(fault(&"Windows reserves it for a device")) } else { Ok(parsed) }
 }
 
 /// Runs `work` with an installer for a library, and shows progress at a terminal.

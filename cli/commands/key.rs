@@ -95,8 +95,7 @@ pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
             }
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the key that vouches for a new one: the named key, else the user's own if the owner already signs with it.

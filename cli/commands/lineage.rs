@@ -31,11 +31,7 @@ pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let mut found = lineage(&context.library_with_past(&name)?, &name)?;
     add_forks(&context.registries().offline(), &mut found);
-    context.out.answer(&found, |out| match args.dot {
-        true => out.write_all(found.dot().as_bytes()),
-        false => text(&found, out),
-    })?;
-    Ok(Exit::Done)
+    context.out.answer(&found, |out| if args.dot { out.write_all(found.dot().as_bytes()) } else { text(&found, out) })
 }
 
 /// Adds forks known from locally available registry data. An unreadable registry is skipped.

@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
 }
 
 /// Prints the skills, as text or JSON.
-fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out: Output) -> Result<(), CliError> {
+fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out: Output) -> Result<Exit, CliError> {
     let agents = AgentViews::of(context, catalogue, None)?;
     let unmanaged = unmanaged(context, catalogue)?;
     let library = context.library()?;
@@ -245,8 +245,7 @@ fn list_agents(context: &Context) -> Result<Exit, CliError> {
             table.row(&[(*id).to_owned(), if *idle { "" } else { "yes" }.to_owned(), path.clone()]);
         }
         table.write(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// A skill in an agent's folder, and the scope of that folder.

@@ -56,8 +56,7 @@ pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exi
         _ => failed(error),
     })?;
     let document = json!({"ok": true, "server": url, "account": account});
-    context.out.answer(&document, |out| writeln!(out, "Signed in to {url} as {account}"))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| writeln!(out, "Signed in to {url} as {account}"))
 }
 
 /// Deletes a stored token.
@@ -66,8 +65,7 @@ pub fn logout(context: &Context, global: &Global, args: &LogoutArgs) -> Result<E
     let had = Logins::read(&context.home).map_err(failed)?.sign_out(&context.home, &url).map_err(failed)?;
     let document = json!({"ok": true, "server": url, "status": if had { "signed_out" } else { "unchanged" }});
     let text = if had { "Signed out of" } else { "No stored token for" };
-    context.out.answer(&document, |out| writeln!(out, "{text} {url}"))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| writeln!(out, "{text} {url}"))
 }
 
 fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<String, CliError> {

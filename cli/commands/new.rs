@@ -108,6 +108,5 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
              suggests evals from runs that failed or were corrected",
             shell_word(&args.parent.join(name.as_str()).display().to_string())
         ))
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -70,8 +70,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
             counted(bytes.len(), "byte")
         )?;
         writeln!(out, "  {digest}")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Rejects an output file inside the folder, since the next run would pack it.
@@ -104,6 +103,5 @@ pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         writeln!(out, "Unpacked {} into {STRONG}{}{STRONG:#}", counted(bundle.len(), "file"), target.display())?;
         writeln!(out, "  {digest}")
-    })?;
-    Ok(Exit::Done)
+    })
 }

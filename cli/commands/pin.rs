@@ -41,8 +41,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
     let library = context.library_with(&name)?;
     skill_manage::pin(&library, &name, &context.stamp())?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": true, "library": library.path()});
-    context.out.answer(&document, |out| writeln!(out, "Pinned {STRONG}{name}{STRONG:#}: only people can change it"))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| writeln!(out, "Pinned {STRONG}{name}{STRONG:#}: only people can change it"))
 }
 
 /// Unpins a skill.
@@ -54,8 +53,7 @@ pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "name": name.as_str(), "pinned": false, "library": library.path()});
     context.out.answer(&document, |out| {
         writeln!(out, "Unpinned {STRONG}{name}{STRONG:#}: agents can change it as the policy allows")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the library in which the skill is pinned, even if it is deleted there, else the library that has the skill.

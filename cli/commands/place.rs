@@ -45,8 +45,7 @@ pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
         document["fault"] = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
         context.out.note(&format!("other commands refuse to work here: {}; {}", fault.message, fault.hint));
     }
-    context.out.answer(&document, |out| places.iter().try_for_each(|(key, place)| writeln!(out, "{key:<9}{place}")))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| places.iter().try_for_each(|(key, place)| writeln!(out, "{key:<9}{place}")))
 }
 
 /// Reason for which other commands refuse the home or the library.

@@ -65,8 +65,7 @@ pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
             }
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn document(layer: &Layer) -> serde_json::Value {

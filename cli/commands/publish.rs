@@ -137,8 +137,7 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
             }
         },
     };
-    print(context, &published)?;
-    Ok(Exit::Done)
+    print(context, &published)
 }
 
 /// Converts an error, with the command that accepts the findings of a blocked skill.
@@ -262,7 +261,7 @@ fn fork_results(context: &Context, library: &Library, fork: &Fork<'_>) -> ForkRe
     results
 }
 
-fn print(context: &Context, published: &Published) -> Result<(), CliError> {
+fn print(context: &Context, published: &Published) -> Result<Exit, CliError> {
     let document = json!({
         "ok": true,
         "status": published.status.as_str(),

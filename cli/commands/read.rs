@@ -84,8 +84,7 @@ fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, 
         "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
     });
     opened.warnings.iter().for_each(|warning| context.out.note(&format!("{}: {warning}", opened.name)));
-    context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))
 }
 
 fn print_file(
@@ -103,6 +102,5 @@ fn print_file(
             .hint(format!("print its bytes: skillhub show {name} {} --json", file.path)));
     };
     let document = json!({"ok": true, "name": name.as_str(), "path": file.path.as_str(), "text": text});
-    context.out.answer(&document, |out| out.write_all(text.as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| out.write_all(text.as_bytes()))
 }

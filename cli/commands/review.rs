@@ -195,8 +195,7 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
             .out
             .note(&hints::for_user(&format!("A person accepts exactly this: `skillhub review accept {reviewed}`")));
     }
-    context.out.long_answer(&document, || shown)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&document, || shown)
 }
 
 /// Formats a conflict with its three texts: base, skill and proposal.
@@ -283,8 +282,7 @@ fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     match targets.as_slice() {
         [target] => {
             let (document, text) = one(target.clone())?;
-            context.out.answer(&document, |out| writeln!(out, "{text}; it is kept with its reason"))?;
-            Ok(Exit::Done)
+            context.out.answer(&document, |out| writeln!(out, "{text}; it is kept with its reason"))
         }
         _ => batch(context, "proposals", "id", targets, one),
     }

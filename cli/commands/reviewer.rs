@@ -99,8 +99,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
             table.row(&[visible(&stored.id), visible(&stored.name), stored_past_time(&stored.created), ends]);
         }
         table.write(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
@@ -109,8 +108,7 @@ fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "id": gone.id, "name": gone.name});
     context.out.answer(&document, |out| {
         writeln!(out, "Revoked the token {STRONG}{}{STRONG:#} of {}", gone.id, visible(&gone.name))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn entry(stored: &StoredReviewer, now: Timestamp) -> Value {

@@ -87,8 +87,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
             writeln!(out, "{FAINT}To search public sources too, set [search] public = true in {config}{FAINT:#}")?;
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns whether public sources may be searched. A person at a terminal who never answered is asked, and the answer

@@ -208,8 +208,7 @@ fn admin_token(context: &Context, args: &AdminTokenArgs) -> Result<Exit, CliErro
         CliError::new("io", Exit::Failed, error.to_string())
             .hint("name the server's data folder with --data DIR, or its configuration with --config FILE")
     })?;
-    context.out.answer(&json!({"ok": true, "secret": secret, "token": token}), |out| writeln!(out, "{secret}"))?;
-    Ok(Exit::Done)
+    context.out.answer(&json!({"ok": true, "secret": secret, "token": token}), |out| writeln!(out, "{secret}"))
 }
 
 fn data_folder(context: &Context, given: Option<&Path>) -> PathBuf {

@@ -60,12 +60,9 @@ fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: 
             table.row(&[path.to_string(), file.bytes.len().to_string(), mode.to_owned()]);
         }
         table.write(out)?;
-        match accepted(revision) {
-            Some(accepted) => writeln!(out, "by {}, {accepted}", visible(&revision.stamp.actor.to_string())),
-            None => Ok(()),
-        }
-    })?;
-    Ok(Exit::Done)
+        accepted(revision)
+            .map_or(Ok(()), |accepted| writeln!(out, "by {}, {accepted}", visible(&revision.stamp.actor.to_string())))
+    })
 }
 
 fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -> Result<Exit, CliError> {

@@ -58,8 +58,7 @@ pub fn to_prompt(context: &Context, args: &ToPromptArgs) -> Result<Exit, CliErro
         ));
     }
     text.push_str("</available_skills>\n");
-    context.out.answer(&Value::String(text.clone()), |out| out.write_all(text.as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&Value::String(text.clone()), |out| out.write_all(text.as_bytes()))
 }
 
 /// Prints the fields of the frontmatter as JSON.
@@ -86,8 +85,7 @@ pub fn read_properties(context: &Context, args: &ReadPropertiesArgs) -> Result<E
     }
     let text = format!("{{\n{}\n}}\n", lines.join(",\n"));
     let document: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
-    context.out.answer(&document, |out| out.write_all(text.as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| out.write_all(text.as_bytes()))
 }
 
 fn properties(context: &Context, path: &Path) -> Result<Properties, CliError> {

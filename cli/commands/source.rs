@@ -105,8 +105,7 @@ fn add(context: &Context, args: &AddArgs) -> Result<Exit, CliError> {
         let skills = skills.map(|number| format!(" with {}", counted(number, "skill"))).unwrap_or_default();
         writeln!(out, "Added {STRONG}{name}{STRONG:#}: {kind} {}{skills}", visible(&location))?;
         writeln!(out, "  {}", context.short(&context.home.config()))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn list(context: &Context) -> Result<Exit, CliError> {
@@ -134,8 +133,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
             None => "not searched before a person agrees in a terminal",
         };
         writeln!(out, "{FAINT}Public sources are {state}: {names}{FAINT:#}")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
@@ -146,8 +144,7 @@ fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
     let name = &args.name;
     context.out.answer(&json!({"ok": true, "name": name}), |out| {
         writeln!(out, "Removed {STRONG}{}{STRONG:#}; installed skills stay", visible(name))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn check_name(name: &str, listed: &[ListedSource]) -> Result<(), CliError> {

@@ -78,8 +78,7 @@ fn all(context: &Context) -> Result<Exit, CliError> {
             writeln!(out, "{NO_SUCCESS}")?;
         }
         if skills.is_empty() { writeln!(out, "{NO_OUTCOMES}") } else { Ok(()) }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn summary(skill: &SkillStats) -> Vec<String> {
@@ -142,8 +141,7 @@ fn one(context: &Context, name: &SkillName) -> Result<Exit, CliError> {
             writeln!(out, "{FAINT}review checkpoint{FAINT:#}  revision {} ({time}){by}", kept.number)?;
         }
         decisions.iter().try_for_each(|decision| writeln!(out, "{}", line(decision)))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Writes the table of revisions, and the runs of the last days.

@@ -128,8 +128,7 @@ pub fn run(context: &Context, _args: &TourArgs) -> Result<Exit, CliError> {
     context.out.answer(&json!({"ok": true, "steps": steps}), |out| {
         writeln!(out, "{GOOD}Done{GOOD:#} in {seconds:.1} seconds. The temporary folder was removed.")?;
         writeln!(out, "Next: `skillhub list` shows your agents' skills, `skillhub search WORD` finds more.")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Creates a project with a skill to publish and a malicious script. The script is only scanned, never run.

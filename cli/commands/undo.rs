@@ -79,8 +79,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     if args.to.is_some() {
         document["operations"] = undone.operations.iter().map(operation_document).collect();
     }
-    context.out.answer(&document, |out| text(context, &undone, args.dry_run, out))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| text(context, &undone, args.dry_run, out))
 }
 
 /// Refuses to reverse operations on skills that are hidden from the actor, or that require confirmation.
@@ -103,8 +102,7 @@ fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), C
 /// Reports that no operation follows the given one.
 fn unchanged(context: &Context) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "unchanged", "undone": null, "skills": [], "operations": []});
-    context.out.answer(&document, |out| writeln!(out, "No operations after that one"))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| writeln!(out, "No operations after that one"))
 }
 
 /// Lists the operations that can be undone.
@@ -128,8 +126,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
         }
         table.write(out)?;
         out.message(format_args!("Undo everything after one of them: skillhub undo --to {}", newest.id))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Summarises the skills, such as `alpha and 3 more`.
@@ -151,7 +148,7 @@ fn operation_document(operation: &Operation) -> Value {
 
 fn document(skill: &UndoneSkill) -> Value {
     json!({
-        "name": skill.name.as_str(), "status": skill.status.as_str(), "revision": skill.revision,
+        "name": skill.name.as_str(), "status": skill.status, "revision": skill.revision,
         "previous": skill.previous, "files": skill.change.files, "diff": skill.change.text, "links": skill.placed,
         "removed": skill.removed, "restored": skill.restored, "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
@@ -193,8 +190,5 @@ fn text(context: &Context, undone: &Undone, dry_run: bool, out: &mut Page) -> io
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
         }
     }
-    if dry_run {
-        return Ok(());
-    }
-    out.message(format_args!("Run `skillhub undo` again to redo"))
+    if dry_run { Ok(()) } else { out.message(format_args!("Run `skillhub undo` again to redo")) }
 }

@@ -102,8 +102,7 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
         writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", stored_time(until))?;
         writeln!(out, "It applies to this content as {mode} file; the finding counts again if either changes.")?;
         out.message(format_args!("Remove it (people only): skillhub waive --remove {id}"))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> {
@@ -139,8 +138,7 @@ fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
     context.out.answer(&json!({"ok": true, "waivers": entries}), |out| match entries.is_empty() {
         true => writeln!(out, "No waivers"),
         false => table.write(out),
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
@@ -166,8 +164,7 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
             "Removed the waiver: {STRONG}{}{STRONG:#} in {} of {skill} counts again",
             waiver.rule, waiver.path
         )
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Updates the waivers in the lock file, if the library is the selected one, whose lock file it is.

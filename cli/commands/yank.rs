@@ -84,6 +84,5 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
         let deprecate = if args.deprecate { " --deprecate" } else { "" };
         let command = format!("skillhub yank {}{deprecate} --undo", shell_word(&args.spec));
         out.message(format_args!("To take it back: {}", hints::for_user(&command)))
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -64,13 +64,11 @@ impl Config {
     }
 
     /// Returns the text that [`crate::Index::init`] writes, with a line feed.
-    #[must_use]
     pub fn fresh() -> String {
         format!("{{\"format\":{},\"bundles\":\"{}\"}}\n", Self::FORMAT, Self::BUNDLES)
     }
 
     /// Returns the location of the archive for a skill's digest.
-    #[must_use]
     pub fn archive_location(&self, digest: &Digest) -> ArchiveLocation {
         let text = expand(&self.bundles, &digest.hex()).unwrap_or_default();
         match text.starts_with("https://") || text.starts_with("http://") {

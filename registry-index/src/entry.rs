@@ -50,7 +50,6 @@ pub struct Fields {
     /// Description from the frontmatter; a release must have one.
     pub description: String,
     /// License from the frontmatter.
-    #[serde(default)]
     pub license: Option<String>,
     /// Keywords from the frontmatter, for searching.
     #[serde(default)]
@@ -66,7 +65,6 @@ pub struct Fields {
     #[serde(with = "as_text")]
     pub published_at: Timestamp,
     /// Signature over name, version and digest, in the format of `ssh-keygen -Y sign`; `None` if it is not signed.
-    #[serde(default)]
     pub signature: Option<String>,
     /// Release of another owner from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +76,6 @@ pub struct Fields {
     #[serde(default)]
     pub yanked: bool,
     /// Reason and time of withdrawal; `None` unless the release was withdrawn and lost its archive.
-    #[serde(default)]
     pub withdrawn: Option<Withdrawal>,
 }
 
@@ -198,13 +195,11 @@ impl Entry {
     }
 
     /// Formats the entry as a line, without the line feed.
-    #[must_use]
     pub fn to_line(&self) -> String {
         Value::Object(self.raw.clone()).to_string()
     }
 
     /// Returns the JSON object of the entry, including unknown fields, in the original order.
-    #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
     }
@@ -234,7 +229,6 @@ impl Entry {
     }
 
     /// Returns whether both entries are equal except for their flags.
-    #[must_use]
     pub fn same_but_flags(&self, other: &Self) -> bool {
         without_flags(&self.raw) == without_flags(&other.raw)
     }

@@ -17,6 +17,7 @@ use crate::{
 
 /// Reasons why a flag was not set.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum FlagError {
     /// The index does not have the release.
     #[error("the registry has no {name} {version}")]
@@ -27,13 +28,10 @@ pub enum FlagError {
         version: Version,
     },
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The index cannot be changed.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The reason cannot be serialized.
-    #[error(transparent)]
     Line(#[from] LineError),
 }
 
@@ -92,7 +90,6 @@ impl FlagChange<'_> {
     }
 
     /// Returns the message of the commit.
-    #[must_use]
     pub fn message(&self, name: &QualifiedName, version: &Version) -> String {
         let word = match self {
             Self::Yanked { yanked: true, .. } => "yank",
@@ -124,7 +121,6 @@ impl Entry {
 }
 
 /// Returns the message of a commit that puts copies on hold, or ends their holds.
-#[must_use]
 pub fn hold_message(is_held: bool, releases: &[(&QualifiedName, &Version)]) -> String {
     let word = if is_held { "hold" } else { "release" };
     let mut message = format!("{word} {}\n\n", skill::counted(releases.len(), "copy"));

@@ -174,25 +174,21 @@ impl Index {
 
     /// Takes the id of the draft commit that the last change of a pinned index made; `None` if nothing changed or it
     /// was already taken. The change takes effect when the branch of the remote index is at this commit.
-    #[must_use]
     pub fn take_draft(&self) -> Option<String> {
         self.store.take_draft().map(|commit| commit.to_string())
     }
 
     /// Returns the folder that was opened.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         self.store.dir()
     }
 
     /// Returns the configuration in `config.json` at the time of opening.
-    #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
     /// Returns whether releases can be appended: `false` for a clone with a working copy.
-    #[must_use]
     pub fn is_writable(&self) -> bool {
         self.store.is_writable()
     }
@@ -448,10 +444,7 @@ pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> 
     let lines = Lines::parse(bytes).map_err(|found| bad(found.number, found.error))?;
     let name = shard::skill_at(path);
     let stray = lines.numbered_entries().find(|(_, entry)| name.as_ref() != Some(&entry.name));
-    if let Some((line, entry)) = stray {
-        return Err(bad(line, LineError::OtherSkill(entry.name.clone())));
-    }
-    Ok(lines)
+    if let Some((line, entry)) = stray { Err(bad(line, LineError::OtherSkill(entry.name.clone()))) } else { Ok(lines) }
 }
 
 fn read_config(store: &Store) -> Result<Config, String> {

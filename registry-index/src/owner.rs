@@ -164,7 +164,6 @@ pub enum KeyChange {
 
 impl OwnerFile {
     /// Creates the file of an owner without keys.
-    #[must_use]
     pub fn new(owner: &Owner) -> Self {
         let mut raw = Map::new();
         raw.insert("format".to_owned(), json!(FORMAT));
@@ -194,7 +193,6 @@ impl OwnerFile {
     }
 
     /// Formats the file as JSON with a line feed.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut raw = self.raw.clone();
         let keys = self.keys.iter().map(|key| Value::Object(key.raw.clone())).collect();
@@ -203,31 +201,26 @@ impl OwnerFile {
     }
 
     /// Returns all keys in the order in which they were added.
-    #[must_use]
     pub fn keys(&self) -> &[OwnerKey] {
         &self.keys
     }
 
     /// Returns the fingerprints of the keys that are not retired.
-    #[must_use]
     pub fn signing(&self) -> Vec<String> {
         self.keys.iter().filter(|key| key.retired_at.is_none()).map(|key| key.key.fingerprint()).collect()
     }
 
     /// Returns the fingerprints of all keys, including retired ones.
-    #[must_use]
     pub fn all_fingerprints(&self) -> Vec<String> {
         self.keys.iter().map(|key| key.key.fingerprint()).collect()
     }
 
     /// Returns the owner's entry for a public key.
-    #[must_use]
     pub fn find(&self, key: &PublicKey) -> Option<&OwnerKey> {
         self.keys.iter().find(|known| known.key == *key)
     }
 
     /// Returns whether every key of an older state is unchanged here, or was retired since.
-    #[must_use]
     pub fn only_grew_from(&self, old: &Self) -> bool {
         let is_kept = |old: &OwnerKey| {
             let same = |now: &OwnerKey| old.retired_at.is_none() || now.retired_at == old.retired_at;
@@ -245,7 +238,6 @@ impl OwnerFile {
     }
 
     /// Returns whether the owner had a current key at a time, according to the recorded times.
-    #[must_use]
     pub fn signed_at(&self, at: Timestamp) -> bool {
         let was_added = |key: &&OwnerKey| key.added_at.is_none_or(|added| added < at);
         self.keys.iter().filter(was_added).any(|key| key.retired_at.is_none_or(|retired| retired > at))
@@ -253,7 +245,6 @@ impl OwnerFile {
 
     /// Returns the fingerprints of the keys that vouch for a key, directly or through other keys. A key that was
     /// retired before the other was added cannot vouch for it.
-    #[must_use]
     pub fn vouchers(&self, owner: &Owner, key: &str) -> Vec<String> {
         let by_fingerprint = |wanted: &str| self.keys.iter().find(|key| key.key.fingerprint() == wanted);
         let mut found: Vec<String> = Vec::new();
@@ -334,10 +325,7 @@ impl Index {
     /// # Errors
     /// [`SignerError`] if the signature is not valid for its owner.
     pub fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
-        if entry.signature.is_none() {
-            return Ok(None);
-        }
-        self.owner(&entry.name.owner)?.signer(entry)
+        if entry.signature.is_none() { Ok(None) } else { self.owner(&entry.name.owner)?.signer(entry) }
     }
 
     /// Adds or retires a key of an owner. A change that is already in effect makes no commit.

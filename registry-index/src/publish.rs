@@ -60,6 +60,7 @@ pub enum Appended {
 
 /// Reasons why a release was not appended.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum AppendError {
     /// The name is not ASCII, or is a device name of Windows.
     #[error("cannot publish {name}: {why}", name = .0, why = .0.name.unpublishable().unwrap_or_default())]
@@ -167,7 +168,6 @@ pub enum AppendError {
         reason: OwnerFileError,
     },
     /// The changelog is not plain text, or is too long.
-    #[error(transparent)]
     Changelog(#[from] ChangelogError),
     /// The index keeps its archives at this URL, where this crate cannot write.
     #[error("the index keeps its archives at {0}, so none can be added here")]
@@ -179,13 +179,10 @@ pub enum AppendError {
         path: String,
     },
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The index cannot be changed: it is a clone, is busy, or git failed.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The entry cannot be serialized.
-    #[error(transparent)]
     Line(#[from] LineError),
 }
 
@@ -205,7 +202,6 @@ impl Stamp {
 
 impl Appended {
     /// Returns the entry of the release.
-    #[must_use]
     pub fn entry(&self) -> &Entry {
         match self {
             Self::Published(entry) | Self::Unchanged(entry) => entry,
@@ -255,31 +251,26 @@ impl<'a> ClearedRelease<'a> {
     }
 
     /// What its publisher says of it.
-    #[must_use]
     pub fn release(&self) -> &NewRelease {
         self.release
     }
 
     /// Its line.
-    #[must_use]
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
     /// Its packed files.
-    #[must_use]
     pub fn archive(&self) -> &Archive {
         self.archive
     }
 
     /// The path of the file of its skill.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// The message of its commit.
-    #[must_use]
     pub fn message(&self) -> String {
         message_of(&self.entry)
     }

@@ -40,13 +40,11 @@ pub enum RequirementError {
 impl Requirement {
     /// Returns whether a version satisfies the requirement. A pre-release satisfies it only if the range has a
     /// pre-release tag on the same version.
-    #[must_use]
     pub fn takes(&self, version: &Version) -> bool {
         self.range.matches(version)
     }
 
     /// Returns the range as written; empty for any release.
-    #[must_use]
     pub fn range(&self) -> &str {
         &self.text
     }

@@ -36,27 +36,22 @@ const SEEDS: &[Seed] = embedded![
 
 /// Reasons why the first-party skills were not published.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SeedError {
     /// A path in the list is invalid.
-    #[error(transparent)]
     Path(#[from] PathError),
     /// The files are not a valid bundle.
-    #[error(transparent)]
     Bundle(#[from] BundleError),
     /// The owner's name is invalid.
-    #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The name of a folder is invalid.
-    #[error(transparent)]
     Name(#[from] NameError),
     /// The frontmatter does not have a valid version.
     #[error("the skill {0} has no readable version")]
     Version(String),
     /// The scanner blocks a skill.
-    #[error(transparent)]
     Blocked(#[from] Box<scan::Blocked>),
     /// The index rejected a skill.
-    #[error(transparent)]
     Append(#[from] AppendError),
 }
 

@@ -19,7 +19,6 @@ pub const CONFIG: &str = "config.json";
 /// Returns the folder that has the files of all owners of a name, without a trailing slash.
 ///
 /// `None` if the name cannot be published (not ASCII, or a device name of Windows).
-#[must_use]
 pub fn name_folder(name: &SkillName) -> Option<String> {
     if !name.is_publishable() {
         return None;
@@ -37,19 +36,16 @@ pub fn name_folder(name: &SkillName) -> Option<String> {
 /// Returns the path of a skill's file, which has one JSON line for each release.
 ///
 /// `None` if the name cannot be published.
-#[must_use]
 pub fn skill_file(name: &QualifiedName) -> Option<String> {
     Some(format!("{}/{}", name_folder(&name.name)?, name.owner))
 }
 
 /// Returns the path of an owner's file.
-#[must_use]
 pub fn owner_file(owner: &Owner) -> String {
     format!("{OWNERS}/{owner}.json")
 }
 
 /// Returns the skill whose file is at a path; `None` for every other path.
-#[must_use]
 pub fn skill_at(path: &str) -> Option<QualifiedName> {
     let (folder, owner) = path.rsplit_once('/')?;
     let (_, name) = folder.rsplit_once('/')?;
@@ -58,7 +54,6 @@ pub fn skill_at(path: &str) -> Option<QualifiedName> {
 }
 
 /// Returns whether a top-level folder can contain skills' files.
-#[must_use]
 pub fn is_shard(folder: &str) -> bool {
     matches!(folder, "1" | "2" | "3") || folder.len() == 2
 }

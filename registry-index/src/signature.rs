@@ -21,20 +21,17 @@ const RELEASE: &str = "skillhub-release-v1";
 const KEY: &str = "skillhub-key-v1";
 
 /// Returns the text over which a release is signed.
-#[must_use]
 pub fn statement(name: &QualifiedName, version: &Version, digest: &Digest) -> String {
     format!("{RELEASE}\n{name}\n{version}\n{digest}\n")
 }
 
 /// Returns the text that an owner signs with an old key to vouch for a new one.
-#[must_use]
 pub fn key_statement(owner: &Owner, key: &PublicKey) -> String {
     format!("{KEY}\n{owner}\n{key}\n")
 }
 
 /// Returns the namespace of a statement's signature. It is the statement's first line, so that a signature cannot be
 /// reused for another purpose.
-#[must_use]
 pub fn namespace_of(statement: &str) -> &str {
     statement.lines().next().unwrap_or_default()
 }
@@ -84,7 +81,6 @@ pub enum SignatureError {
 
 impl PublicKey {
     /// Returns the short form in which people compare keys: `SHA256:` and 43 characters, as `ssh-keygen -l` prints it.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         self.data().fingerprint(HashAlg::Sha256).to_string()
     }
@@ -144,7 +140,6 @@ impl SecretKey {
     }
 
     /// Returns the public half of the key.
-    #[must_use]
     pub fn public(&self) -> PublicKey {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.0.public_key().as_ref());

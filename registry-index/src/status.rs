@@ -52,38 +52,32 @@ impl fmt::Display for Deprecation {
 impl Entry {
     /// Returns the quarantine of the release. An unreadable value counts as a quarantine, because a later format may
     /// differ.
-    #[must_use]
     pub fn quarantined(&self) -> Option<Notice> {
         self.notice(QUARANTINED)
     }
 
     /// Returns the hold on the release. A release is on hold if its content is that of a release under quarantine and a
     /// moderator has not decided about it yet.
-    #[must_use]
     pub fn held(&self) -> Option<Notice> {
         self.notice(HELD)
     }
 
     /// Returns the publisher's reason for yanking the release.
-    #[must_use]
     pub fn yanked_reason(&self) -> Option<&str> {
         self.word(YANKED_REASON)?.as_str().filter(|reason| self.yanked && !reason.is_empty())
     }
 
     /// Returns the advice about a deprecated release.
-    #[must_use]
     pub fn deprecated(&self) -> Option<Deprecation> {
         self.read(DEPRECATED)
     }
 
     /// Returns whether new installs may choose the release without naming its version.
-    #[must_use]
     pub fn is_offered(&self) -> bool {
         self.withdrawn.is_none() && !self.yanked && self.quarantined().is_none() && self.held().is_none()
     }
 
     /// Describes a yanked release as a sentence without its name.
-    #[must_use]
     pub fn yank_advice(&self) -> String {
         match self.yanked_reason() {
             Some(reason) => format!("was yanked: {reason}"),

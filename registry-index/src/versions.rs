@@ -52,7 +52,6 @@ impl FromStr for ReleaseSelector {
 /// Releases that are not offered ([`Entry::is_offered`]) are selected only by their exact version. Lock files thus
 /// continue to work, and errors can give the reason of a withdrawal. Pre-releases are selected by their exact version,
 /// by a range with a pre-release tag on the same version, and as the newest if there is no other release.
-#[must_use]
 pub fn select<'a>(entries: &'a [Entry], wanted: &ReleaseSelector) -> Option<&'a Entry> {
     match wanted {
         ReleaseSelector::Newest => newest(entries, false),
@@ -66,7 +65,6 @@ pub fn select<'a>(entries: &'a [Entry], wanted: &ReleaseSelector) -> Option<&'a 
 
 /// Returns the release with the highest version. Releases without a pre-release tag are preferred, and withdrawn
 /// releases are never returned. Releases that are yanked, under quarantine or on hold count only with `include_yanked`.
-#[must_use]
 pub fn newest(entries: &[Entry], include_yanked: bool) -> Option<&Entry> {
     let open = entries.iter().filter(|entry| is_open(entry, include_yanked));
     open.max_by_key(|entry| (entry.version.pre.is_empty(), &entry.version))
@@ -91,7 +89,6 @@ pub enum Bump {
 /// Returns the version of a new release: one number after the highest existing version, including yanked and withdrawn
 /// ones. After a pre-release, it is the version that the pre-release leads to, if that increases the number. The first
 /// release is 1.0.0.
-#[must_use]
 pub fn next_version(entries: &[Entry], bump: Bump) -> Version {
     let Some(highest) = entries.iter().map(|entry| &entry.version).max() else {
         return Version::new(1, 0, 0);

@@ -48,8 +48,7 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
             }
         }
         writeln!(out, "Check it: {}", doctor_there(&moved.to))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the command that assigns a library's history to its new folder.

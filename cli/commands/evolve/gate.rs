@@ -108,8 +108,7 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             return writeln!(out, "No trials, and no recorded runs to judge a skill by");
         }
         both().try_for_each(|(found, reach)| out.write_all(text(found, reach.as_ref()).as_bytes()))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns whether runs of the named skill, or of any skill, are recorded.
@@ -253,8 +252,7 @@ pub fn start_trial(context: &Context, args: &TryArgs) -> Result<Exit, CliError> 
             "Started a trial of {STRONG}{name}{STRONG:#} revision {} in {share} % of the runs",
             revision.number
         )
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Pauses a trial, or resumes it.
@@ -280,8 +278,7 @@ pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, C
     context.out.answer(&document, |out| match pauses {
         true => writeln!(out, "Paused the trial of {STRONG}{name}{STRONG:#}: all runs use the previous revision"),
         false => writeln!(out, "Resumed the trial of {STRONG}{name}{STRONG:#}"),
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn nothing_on_trial(name: &SkillName) -> CliError {
@@ -306,8 +303,7 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     context.refresh_lock(&library, &name);
     let mut document = document(&found, None);
     document["ok"] = json!(true);
-    context.out.answer(&document, |out| out.write_all(text(&found, None).as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| out.write_all(text(&found, None).as_bytes()))
 }
 
 /// Recomputes every decision from the log and compares it with the recorded one.

@@ -222,8 +222,7 @@ fn nothing(context: &Context, name: &SkillName, rationale: &str) -> Result<Exit,
     context.out.answer(&document, |out| {
         writeln!(out, "Unchanged: the optimiser proposes nothing for {STRONG}{name}{STRONG:#}")?;
         if rationale.is_empty() { Ok(()) } else { writeln!(out, "  {}", visible(rationale)) }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the optimiser's name in the history: from the flags, else from its program.

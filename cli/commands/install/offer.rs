@@ -70,8 +70,7 @@ pub fn list(context: &Context, global: &Global, request: &InstallRequest) -> Res
             }
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn document(listing: &SourceListing, skill: &OfferedSkill) -> Value {

@@ -212,8 +212,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
             }
         }
         hook.write(out, context, host, &planned, args.print)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn status(planned: &Planned, is_trial: bool) -> &'static str {

@@ -63,8 +63,7 @@ pub fn run(context: &Context, global: &Global, args: &UninstallArgs) -> Result<E
             "Restart it to apply the change. To connect it again: {}",
             again(host, root.is_none())
         ))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn again(host: &Host, of_user: bool) -> String {

@@ -35,6 +35,5 @@ pub fn run(context: &Context, id: &str) -> Result<Exit, CliError> {
         json!({"limit": budget.limit, "unit": unit, "description_chars": budget.description_chars})
     });
     let document = json!({"ok": true, "host": host.id, "budget": limit, "roots": listing.roots, "skills": skills});
-    context.out.answer(&document, |out| out.write_all(listing.text().as_bytes()))?;
-    Ok(Exit::Done)
+    context.out.answer(&document, |out| out.write_all(listing.text().as_bytes()))
 }

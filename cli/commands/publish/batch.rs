@@ -114,10 +114,7 @@ struct PublishedSkill<'a> {
 
 impl<'a> PublishedSkill<'a> {
     fn of(context: &Context, item: &'a PublishItem) -> Self {
-        let path = match context.out.json {
-            true => item.folder.display().to_string(),
-            false => context.short(&item.folder),
-        };
+        let path = if context.out.json { item.folder.display().to_string() } else { context.short(&item.folder) };
         match &item.result {
             Ok(published) => Self::passed(path, published),
             Err(error) => Self::failed(path, error),

@@ -37,8 +37,7 @@ pub fn all(context: &Context) -> Result<Exit, CliError> {
         });
         table.write(out)?;
         out.message(format_args!("Print those of one: skillhub record {first} --show"))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn file_of(library: &Library, name: &SkillName) -> PathBuf {
@@ -66,8 +65,7 @@ pub fn run(context: &Context, name: &str) -> Result<Exit, CliError> {
             writeln!(out, "{FAINT}{earlier} earlier: skillhub record {name} --show --json{FAINT:#}")?;
         }
         writeln!(out, "{} in {shown}", counted(stored.outcomes.len(), "outcome"))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Makes a table of the newest outcomes.

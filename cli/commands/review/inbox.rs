@@ -58,8 +58,7 @@ pub fn print(context: &Context, inbox: &Inbox) -> Result<Exit, CliError> {
         write!(text, "\n{}{}", skill_text(skill), keep_line(&skill.change))?;
     }
     let text = String::from_utf8_lossy(&text).into_owned();
-    context.out.long_answer(&inbox.document(&skills, context.now), || text)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&inbox.document(&skills, context.now), || text)
 }
 
 /// Counts what waits for a person.

@@ -117,8 +117,7 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
         ProposalEntry::Whole(proposal) => accept_line(proposal, shown.reviewed.as_ref(), shown.moved),
         ProposalEntry::Damaged(_) => String::new(),
     };
-    context.out.long_answer(&shown.document(context.now), || text(&shown, context.now) + &next)?;
-    Ok(Exit::Done)
+    context.out.long_answer(&shown.document(context.now), || text(&shown, context.now) + &next)
 }
 
 /// Formats all details of a proposal except its difference.

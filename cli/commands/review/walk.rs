@@ -132,7 +132,7 @@ fn show(context: &Context, shown: &ShownItem, of: &str) -> Result<Reply, CliErro
     }
 }
 
-fn say(context: &Context, text: &str) -> Result<(), CliError> {
+fn say(context: &Context, text: &str) -> Result<Exit, CliError> {
     context.out.answer(&Value::Null, |out| writeln!(out, "{text}"))
 }
 

@@ -25,8 +25,7 @@ pub(super) fn list(context: &Context, scanner: Scanner) -> Result<Exit, CliError
         }
         table.write(out)?;
         writeln!(out, "{} rules, version {}", rules.len(), scanner.ruleset())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn severity_word(rule: &Rule, scanner: Scanner) -> &'static str {
@@ -156,6 +155,5 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
             }
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }

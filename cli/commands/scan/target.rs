@@ -226,10 +226,7 @@ fn of_input(bytes: &[u8]) -> Result<Bundle, CliError> {
     if PACKED.iter().any(|mark| bytes.starts_with(mark)) {
         return Ok(archive::unpack(bytes, &Limits::default())?);
     }
-    let path = match bytes.starts_with(b"---") {
-        true => Ok(SkillPath::skill_md()),
-        false => SkillPath::parse("scripts/stdin"),
-    };
+    let path = if bytes.starts_with(b"---") { Ok(SkillPath::skill_md()) } else { SkillPath::parse("scripts/stdin") };
     let path = path.map_err(|fault| CliError::new("invalid_path", Exit::Invalid, fault.to_string()))?;
     lone(path, bytes.to_vec(), false)
 }

@@ -65,8 +65,7 @@ pub fn run(context: &Context, args: &MirrorArgs) -> Result<Exit, CliError> {
                 entry.name, entry.version, release.registry
             )
         })
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn is_new(done: &Appended) -> bool {

@@ -107,8 +107,7 @@ pub fn schema(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
             true => writeln!(out, "The database has the schema of this build"),
             false => writeln!(out, "Apply them: skillhub serve schema apply --config {}", config.display()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Compares database, archives and git repository.
@@ -187,8 +186,7 @@ pub fn move_index(context: &Context, args: &MoveArgs) -> Result<Exit, CliError> 
             true => writeln!(out, "A server runs on {}: stop it and run this again", source.display()),
             false => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn in_cluster(context: &Context, config: &Path) -> Result<ServedIndex, CliError> {

@@ -127,8 +127,7 @@ fn plan(
             }
         }
         writeln!(out, "{FAINT}Nothing was called.{FAINT:#}")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Reports the result of a run.
@@ -150,8 +149,7 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| match &trace.output {
         Value::String(text) => writeln!(out, "{text}"),
         other => writeln!(out, "{}", serde_json::to_string_pretty(other).unwrap_or_default()),
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn error(failure: &Failure, details: Value) -> CliError {

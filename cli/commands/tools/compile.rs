@@ -87,8 +87,7 @@ pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
     composing.workshop().remove(&names(context, &args.names)?).map_err(failed)?;
     context.out.answer(&json!({"ok": true, "removed": args.names}), |out| {
         writeln!(out, "Removed the tools of {}", args.names.join(", "))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn names(context: &Context, names: &[String]) -> Result<Vec<SkillName>, CliError> {

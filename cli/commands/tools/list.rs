@@ -70,8 +70,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             table.row(&[name, entry.state().to_owned(), level.to_owned(), about]);
         }
         table.write(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn native(context: &Context, composing: &Composing, is_of_agent: bool) -> Result<Exit, CliError> {
@@ -84,8 +83,7 @@ fn native(context: &Context, composing: &Composing, is_of_agent: bool) -> Result
             table.row(&[spec.name.clone(), spec.approval.as_str().to_owned(), spec.description.clone()]);
         }
         table.write(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Prints one tool with its schemas, steps and level.
@@ -115,8 +113,7 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
             problems.iter().flat_map(problem_lines).try_for_each(|line| writeln!(out, "  {line}"))
         }
         ToolEntry::Absent { why } => writeln!(out, "{STRONG}{skill}{STRONG:#} is not a tool now: {why}"),
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn show_native(context: &Context, spec: &ToolSpec) -> Result<Exit, CliError> {
@@ -127,8 +124,7 @@ fn show_native(context: &Context, spec: &ToolSpec) -> Result<Exit, CliError> {
         writeln!(out, "{}", spec.description)?;
         writeln!(out, "input   {}", pretty(&spec.input))?;
         writeln!(out, "output  {}", spec.output.as_ref().map_or_else(|| "unknown".to_owned(), pretty))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Formats a value as JSON, indented to align with its label.

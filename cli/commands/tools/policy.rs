@@ -64,6 +64,5 @@ pub fn run(context: &Context, args: &PolicyArgs) -> Result<Exit, CliError> {
         }
         let always = if always_on.is_empty() { String::new() } else { format!(", {}", always_on.join(", ")) };
         writeln!(out, "{FAINT}Always on: {STRONG}skillhub's own tools{STRONG:#}{FAINT}{always}{FAINT:#}")
-    })?;
-    Ok(Exit::Done)
+    })
 }

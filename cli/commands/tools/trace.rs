@@ -66,8 +66,7 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
             table.row(&[id.clone(), tool, status, took, error]);
         }
         table.write(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn write(out: &mut dyn std::io::Write, trace: &Trace, depth: usize) -> std::io::Result<()> {

@@ -74,7 +74,6 @@ impl Catalogue {
     }
 
     /// Builds a catalogue of given folders. Each has the root under which it was found, its path and its files.
-    #[must_use]
     pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>, scanner: Scanner) -> Self {
         let mut catalogue = Self::default();
         for (root, path, files) in folders {
@@ -180,13 +179,11 @@ impl Catalogue {
     }
 
     /// Returns whether it contains a skill of this name.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         SkillName::parse(name).is_ok_and(|name| self.places.contains_key(&name))
     }
 
     /// Returns the library that contains a skill. `None` for a built-in skill.
-    #[must_use]
     pub fn library_of(&self, listed: &ListedSkill) -> Option<&Library> {
         match &listed.source {
             Source::Library(place) => self.libraries.get(*place),
@@ -196,13 +193,11 @@ impl Catalogue {
 
     /// Returns the library whose state stores a skill's enabled flag: its own, or the writable library for a built-in
     /// skill.
-    #[must_use]
     pub fn state_library(&self, listed: &ListedSkill) -> Option<&Library> {
         self.library_of(listed).or(self.libraries.first())
     }
 
     /// Returns the libraries that were searched, the writable one first.
-    #[must_use]
     pub fn libraries(&self) -> &[Library] {
         &self.libraries
     }
@@ -293,7 +288,6 @@ impl Catalogue {
     }
 
     /// Finds a skill by the path of its folder or `SKILL.md`, regardless of visibility.
-    #[must_use]
     pub fn at(&self, path: &Path) -> Option<&ListedSkill> {
         self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder_of(path)))
     }
@@ -310,7 +304,6 @@ impl Catalogue {
     }
 
     /// Returns the skills that one agent sees.
-    #[must_use]
     pub fn seen(&self, settings: &Settings, agent: &str) -> Vec<&ListedSkill> {
         let is_seen =
             |listed: &&ListedSkill| matches!(listed.visibility(settings, agent), Visibility::Seen | Visibility::Asked);

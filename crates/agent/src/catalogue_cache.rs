@@ -61,13 +61,11 @@ struct CachedCatalogue {
 
 impl CatalogueCache {
     /// Creates an empty cache for the given locations. Nothing is read yet.
-    #[must_use]
     pub fn new(places: SkillLocations, builtin: Vec<Builtin>) -> Self {
         Self { places, builtin: Mutex::new(builtin), kept: Mutex::default(), prompts: Mutex::default() }
     }
 
     /// Returns the locations that it reads.
-    #[must_use]
     pub fn places(&self) -> &SkillLocations {
         &self.places
     }
@@ -150,7 +148,6 @@ impl CatalogueCache {
 
     /// Returns the interval between two calls of [`CatalogueCache::refresh`], short enough that requests find a recent catalogue.
     /// With many skills it grows with the duration of a read, which limits the load to a twentieth of one core.
-    #[must_use]
     pub fn pause_after(look: Duration) -> Duration {
         Duration::from_millis(RECHECK_MILLIS / 2).max(look * 20)
     }

@@ -43,7 +43,6 @@ pub enum Admission {
 
 impl Operation {
     /// Returns the row of an operation. One without a row does not run.
-    #[must_use]
     pub fn find(channel: Channel, name: &str) -> Option<&'static Self> {
         let rows = match channel {
             Channel::Cli => COMMANDS,
@@ -103,7 +102,6 @@ impl Operation {
     }
 
     /// Returns whether refusals are recorded in the event log.
-    #[must_use]
     pub fn is_decision(&self) -> bool {
         !matches!(self.act, Act::Lists | Act::Reads | Act::Inspects | Act::Nothing)
     }

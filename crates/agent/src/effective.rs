@@ -70,21 +70,18 @@ pub struct AgentView {
 impl AgentView {
     /// Returns whether the host's content differs from that shown by our own readers. A skill that they refuse, for its
     /// content or a missing folder, counts if the host finds it in another folder.
-    #[must_use]
     pub fn differs(&self) -> bool {
         let is_meant = matches!(self.sight, Visibility::Seen | Visibility::Asked | Visibility::Unusable(_));
         is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other | Reads::Blocked)
     }
 
     /// Returns whether the host reads a skill that our own readers hide.
-    #[must_use]
     pub fn is_hidden_but_read(&self) -> bool {
         let is_hidden = matches!(self.sight, Visibility::Disabled | Visibility::Denied | Visibility::NotOnList);
         is_hidden && self.reads != Reads::Nothing
     }
 
     /// Returns whether the host does not find a skill that the agent may see.
-    #[must_use]
     pub fn lacks(&self) -> bool {
         self.sight == Visibility::Seen && self.reads == Reads::Nothing
     }
@@ -92,7 +89,6 @@ impl AgentView {
 
 impl Reads {
     /// Returns a stable word for documents.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "served",
@@ -115,7 +111,6 @@ pub struct Views<'a> {
 
 impl<'a> Views<'a> {
     /// Creates the views of a catalogue under some settings.
-    #[must_use]
     pub fn new(catalogue: &'a Catalogue, settings: &'a Settings) -> Self {
         Self { catalogue, settings, folders: Folders::default(), compared: RefCell::default() }
     }
@@ -124,7 +119,6 @@ impl<'a> Views<'a> {
     ///
     /// Links and the skill's own folder cost one metadata access. Any other folder in their place is read. A folder
     /// that cannot be read as a skill counts as other content.
-    #[must_use]
     pub fn effective(&self, host: &Host, listed: &ListedSkill) -> AgentView {
         let sight = listed.visibility(self.settings, host.id);
         let found = listed.path.as_deref().and_then(|own| self.found(host, listed, own));

@@ -100,7 +100,6 @@ pub enum AgentError {
 }
 
 /// Returns the ways in which a person can give consent to the use of a skill.
-#[must_use]
 pub fn ask_hint(name: &SkillName) -> String {
     format!(
         "ask a person to add the lines `[[permissions]]; skill = \"{name}\"; decision = \"allow\"` at the end of \

@@ -46,7 +46,6 @@ pub(super) struct Level {
 impl Host {
     /// Returns the host of an agent. In a project, it reads the folders of every level from the current folder up to
     /// the root, the nearest first. It always reads those of the user.
-    #[must_use]
     pub fn of(agent: &'static Agent, around: &HostEnvironment<'_>) -> Self {
         let of_user = Level {
             scope: Scope::User,
@@ -69,7 +68,6 @@ impl Host {
 
     /// Returns whether a path is in one of the agent's own folders in which skills are placed for it: the one at the
     /// project's root, or that of the user.
-    #[must_use]
     pub fn owns(&self, path: &Path) -> bool {
         let root = self.levels.iter().rfind(|level| level.scope == Scope::Project);
         let user = self.levels.iter().find(|level| level.scope == Scope::User);
@@ -77,7 +75,6 @@ impl Host {
     }
 
     /// Returns the hosts with their own folder in the project, in the order of the agents' table.
-    #[must_use]
     pub fn of_project(around: &HostEnvironment<'_>) -> Vec<Self> {
         let Some(root) = around.project else { return Vec::new() };
         let has_own = |agent: &&Agent| own_folders(agent).any(|folder| is_dir(&root.join(folder)));
@@ -85,7 +82,6 @@ impl Host {
     }
 
     /// Returns the hosts with their own folder in the user's home.
-    #[must_use]
     pub fn of_user(around: &HostEnvironment<'_>) -> Vec<Self> {
         let has_own = |agent: &&Agent| {
             let folder = agent.user_folder(around.user_home, |name| (around.variable)(name));

@@ -68,7 +68,6 @@ pub(crate) enum Source {
 
 impl ListedSkill {
     /// Returns `owner/name`, if it was installed from a registry.
-    #[must_use]
     pub fn qualified(&self) -> Option<String> {
         if let Some(name) = &self.registry_name {
             return Some(name.to_string());
@@ -77,45 +76,38 @@ impl ListedSkill {
     }
 
     /// Returns the edit of its folder that readers get in place of the head.
-    #[must_use]
     pub fn served_edit(&self) -> Option<&FolderEdit> {
         self.edit.as_ref().filter(|edit| edit.held.is_none())
     }
 
     /// Returns whether readers get an unrecorded edit of its folder.
-    #[must_use]
     pub fn is_edited(&self) -> bool {
         self.served_edit().is_some_and(|edit| edit.at.is_none())
     }
 
     /// Returns the reason why an edit of its folder is held for a person.
-    #[must_use]
     pub fn held(&self) -> Option<&str> {
         self.edit.as_ref()?.held.as_deref()
     }
 
     /// Returns the revision that readers get: the head, or the earlier revision in its folder.
-    #[must_use]
     pub fn served(&self) -> Option<&Head> {
         self.served_edit().and_then(|edit| edit.at.as_ref()).or(self.head.as_ref())
     }
 
     /// Returns the digest of the content that readers get. `None` for a folder without history and for a built-in
     /// skill.
-    #[must_use]
     pub fn digest(&self) -> Option<&str> {
         let edit = self.served_edit().map(|edit| edit.digest.as_str());
         edit.or_else(|| self.head.as_ref().map(|head| head.digest.as_str()))
     }
 
     /// Returns its declaration of tools.
-    #[must_use]
     pub fn declared(&self) -> Declared {
         Declared { skill: self.name.clone(), tools: self.tools.clone() }
     }
 
     /// Returns the absolute path of its `SKILL.md`. Empty for a built-in skill.
-    #[must_use]
     pub fn location(&self) -> String {
         let file = self.path.as_ref().map(|path| path.join("SKILL.md").into_os_string().into_string());
         file.map(|text| text.unwrap_or_else(|odd| odd.to_string_lossy().into_owned())).unwrap_or_default()

@@ -62,7 +62,6 @@ pub enum ListedAs {
 
 impl ListedAs {
     /// Returns the stable name in documents.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -95,19 +94,16 @@ pub struct HostListing {
 
 impl ListingBudget {
     /// Returns all documented budgets.
-    #[must_use]
     pub fn all() -> &'static [Self] {
         &BUDGETS
     }
 
     /// Returns the budget of an agent's host, `None` if none is documented.
-    #[must_use]
     pub fn of(agent: &str) -> Option<&'static Self> {
         BUDGETS.iter().find(|budget| budget.agent == agent)
     }
 
     /// Describes the limit, such as `8,000 characters`.
-    #[must_use]
     pub fn described(&self) -> String {
         let unit = match self.unit {
             BudgetUnit::Characters => "character",
@@ -137,7 +133,6 @@ pub struct ListingText<'a> {
 
 impl HostListing {
     /// Lists skills as a host does, without a budget if none is documented. `uses` counts the recent uses by name.
-    #[must_use]
     pub fn of(skills: &[&ListedSkill], budget: Option<&ListingBudget>, uses: &HashMap<String, u64>) -> Self {
         let texts: Vec<ListingText<'_>> = skills
             .iter()
@@ -151,7 +146,6 @@ impl HostListing {
     }
 
     /// Lists skills as [`HostListing::of`] does, also ones that are not in a catalogue.
-    #[must_use]
     pub fn of_texts(skills: &[ListingText<'_>], budget: Option<&ListingBudget>, uses: &HashMap<String, u64>) -> Self {
         let lines: Vec<Line<'_>> = skills.iter().map(|skill| Line::of(*skill, budget)).collect();
         match budget {
@@ -162,7 +156,6 @@ impl HostListing {
     }
 
     /// Returns the text in the prompt.
-    #[must_use]
     pub fn text(&self) -> String {
         let lines = self.entries.iter().map(|entry| entry.line.as_str()).filter(|line| !line.is_empty());
         self.roots.iter().map(String::as_str).chain(lines).map(|line| format!("{line}\n")).collect()
@@ -175,7 +168,6 @@ impl HostListing {
 
     /// Describes the cuts that `is_named` may name, with the next step. `None` if nothing is cut. `host` is the
     /// product's name.
-    #[must_use]
     pub fn warning(&self, host: &str, budget: &ListingBudget, is_named: impl Fn(&str) -> bool) -> Option<String> {
         let cuts = self.described_cuts(host, budget, &is_named)?;
         let first = self.cut().find(|entry| is_named(&entry.name))?;
@@ -184,7 +176,6 @@ impl HostListing {
     }
 
     /// Describes the cuts that `is_named` may name. `None` if nothing is cut. `host` is the product's name.
-    #[must_use]
     pub fn described_cuts(
         &self,
         host: &str,

@@ -47,13 +47,11 @@ const ASKED: [&str; 1] = ["install_skill"];
 
 impl Permissions {
     /// Creates permissions from rules in order.
-    #[must_use]
     pub fn new(rules: Vec<Permission>) -> Self {
         Self { rules }
     }
 
     /// Returns the decision on a skill, by its bare name and, if it was installed, `owner/name`.
-    #[must_use]
     pub fn skill(&self, agent: &str, name: &str, qualified: Option<&str>) -> PermissionDecision {
         let is_meant = |subject: &Subject| match subject {
             Subject::Skill(pattern) => matches(pattern, name) || qualified.is_some_and(|name| matches(pattern, name)),
@@ -63,13 +61,11 @@ impl Permissions {
     }
 
     /// Returns whether any rule is about skills.
-    #[must_use]
     pub fn name_skills(&self) -> bool {
         self.rules.iter().any(|rule| matches!(rule.subject, Subject::Skill(_)))
     }
 
     /// Returns the decision on a tool of skillhub.
-    #[must_use]
     pub fn tool(&self, agent: &str, tool: &str) -> PermissionDecision {
         let is_meant = |subject: &Subject| matches!(subject, Subject::Tool(pattern) if matches(pattern, tool));
         self.last(agent, is_meant).unwrap_or(if ASKED.contains(&tool) {
@@ -86,7 +82,6 @@ impl Permissions {
 }
 
 /// Returns whether a text matches a pattern, in which `*` stands for any characters and `?` for one.
-#[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut from) = (0, 0);

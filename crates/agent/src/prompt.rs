@@ -44,13 +44,11 @@ impl Form {
     const NAMES: Self = Self { name: "names", about: "Names only", write: forms::names, ..Self::XML };
 
     /// Returns the form with a name from a request.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         FORMS.iter().find(|form| form.name == name).copied()
     }
 
     /// Lists the names of all forms, with a word such as "or" before the last.
-    #[must_use]
     pub fn all_names(word: &str) -> String {
         let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
         let (last, others) = names.split_last().unwrap_or((&"", &[]));
@@ -65,7 +63,6 @@ pub(crate) fn trees() -> impl Iterator<Item = Tree> {
 
 impl<'a> ListOptions<'a> {
     /// Returns the form for an agent, with advice on changing skills if the form has it and the agent may.
-    #[must_use]
     pub fn for_agent(form: Form, settings: &'a Settings, agent: &str) -> Self {
         let evolution = form.tells_of_evolution && settings.mentions_evolution(agent);
         Self { container_path: settings.container_path.as_deref(), evolution, ..Self::of(form) }
@@ -87,7 +84,6 @@ pub struct ListOptions<'a> {
 
 impl<'a> ListOptions<'a> {
     /// Returns the default options for a form.
-    #[must_use]
     pub fn of(form: Form) -> Self {
         Self { form, container_path: None, builtin: None, evolution: false }
     }
@@ -103,14 +99,12 @@ impl<'a> ListOptions<'a> {
     }
 
     /// Returns the location of the `SKILL.md` in that folder.
-    #[must_use]
     pub fn location(&self, listed: &ListedSkill) -> String {
         self.folder(listed) + "/SKILL.md"
     }
 }
 
 /// Formats the list of `skills`. `left_out` are those that did not fit.
-#[must_use]
 pub fn prompt(skills: &[&ListedSkill], left_out: &[&ListedSkill], look: ListOptions<'_>) -> String {
     let mut text = (look.form.write)(skills, left_out, look);
     text.push_str(&rest(left_out));
@@ -134,7 +128,6 @@ fn rest(left_out: &[&ListedSkill]) -> String {
 }
 
 /// Returns the advice on when and how an agent should change skills.
-#[must_use]
 pub fn evolution_advice() -> &'static str {
     "
 ## Skill Self-Evolution

@@ -225,7 +225,6 @@ fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &Liste
 impl Instructions {
     /// Formats the instructions for a model: in `<skill_content>`, with the skill's folder and files, and at most
     /// `limit` bytes of instructions.
-    #[must_use]
     pub fn skill_content(&self, limit: usize) -> String {
         let body = contained(&self.body);
         let (shown, rest) = cut(body.trim(), limit);
@@ -264,7 +263,6 @@ impl Instructions {
 impl FileText {
     /// Returns up to `limit` bytes of the text from the byte `from` on, and the number of bytes after them. `None` if
     /// the file is not text.
-    #[must_use]
     pub fn text(&self, from: usize, limit: usize) -> Option<(&str, usize)> {
         let text = std::str::from_utf8(&self.bytes).ok()?;
         let from = (from.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 /// Escapes a value as the text of an XML element, so that no description can close its own element. It also removes
 /// invisible characters, which could give a model another text than people see: controls, directional marks, tags, and
 /// zero-width characters that no script needs.
-#[must_use]
 pub fn escape(value: &str) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
     // No early exit, so that the compiler can vectorise the loop.
@@ -34,13 +33,11 @@ pub(crate) fn one_line(value: &str) -> String {
 
 /// Joins text of a skill into one line, for a list that is not XML. It removes invisible characters, and no element
 /// that frames a conversation can start in it.
-#[must_use]
 pub fn single_line(value: &str) -> String {
     contained(value).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether a text has invisible characters, or starts an element that frames a conversation.
-#[must_use]
 pub fn is_misleading(value: &str) -> bool {
     value.chars().any(is_hidden) || value.match_indices('<').any(|(at, _)| begins_frame(value.get(at..).unwrap_or("")))
 }
@@ -88,7 +85,6 @@ const NAME_CHARS: usize = 48;
 
 /// Returns whether a text starts with a tag of an element that frames a conversation, in any case, or with a turn token
 /// of a model such as `<|im_start|>`.
-#[must_use]
 pub fn begins_frame(tag: &str) -> bool {
     let Some(inside) = tag.strip_prefix('<') else { return false };
     let mut seen = inside.chars().filter(|c| !is_hidden(*c));

@@ -29,7 +29,6 @@ const SAME_NAME: f64 = 100.0;
 /// nothing. Rare words count more than common ones.
 ///
 /// Each text is scanned once per search. There is no index that could become stale.
-#[must_use]
 pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = ParsedQuery::of(query);
     let asked = query.trim().to_lowercase();

@@ -32,7 +32,6 @@ impl Session {
     }
 
     /// Returns the tool policy of the skills that were read.
-    #[must_use]
     pub fn policy(&self, always_on: &[String]) -> ToolPolicy {
         ToolPolicy::of(&self.read, always_on)
     }
@@ -47,7 +46,6 @@ impl Session {
     }
 
     /// Returns whether the server named a tool as a next step.
-    #[must_use]
     pub fn has_tool(&self, tool: &str) -> bool {
         self.tools.iter().any(|known| known == tool)
     }

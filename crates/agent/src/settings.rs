@@ -183,26 +183,22 @@ impl Settings {
     }
 
     /// Returns whether an agent may change skills and gets advice on when to do so.
-    #[must_use]
     pub fn mentions_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
     /// Returns the setting that offers an agent the tool `skill` in place of `read_skill`. `None` if it is not set.
-    #[must_use]
     pub fn has_skill_tool(&self, agent: &str) -> Option<bool> {
         self.agents.get(agent)?.skill_tool
     }
 
     /// Returns whether an agent's list of capabilities has a tool. `None` for an agent without a list.
-    #[must_use]
     pub fn capability(&self, agent: &str, tool: &str) -> Option<bool> {
         let allowed = &self.agents.get(agent)?.capabilities.as_ref()?.allow;
         Some(allowed.iter().any(|pattern| matches(pattern, tool)))
     }
 
     /// Returns whether any setting hides a skill from an agent or requires a person's consent.
-    #[must_use]
     pub fn restricts_skills(&self) -> bool {
         self.permissions.name_skills() || self.agents.values().any(|agent| agent.skills.is_some())
     }

@@ -92,7 +92,6 @@ pub(crate) struct Nested {
 impl SkillLocations {
     /// Returns the folders that an agent's host reads, by its precedence. An id outside the agents' table gets the
     /// folders of widely used agents: in the project, the nearest first, and those of the user.
-    #[must_use]
     pub fn folders_of(agent: &str, around: &HostEnvironment<'_>) -> Vec<(PathBuf, Scope)> {
         if let Some(agent) = find_agent(agent) {
             return Host::of(agent, around).folders().map(|(folder, scope)| (folder.to_owned(), scope)).collect();
@@ -198,7 +197,6 @@ fn inside(skill: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the group folders below a library that contain skills, sorted, at most 1000.
-#[must_use]
 pub fn groups_in(library: &Path) -> Vec<PathBuf> {
     let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
     let parents = found.iter().filter(|skill| is_shown(library, skill)).filter_map(|skill| skill.parent());
@@ -207,7 +205,6 @@ pub fn groups_in(library: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the group folder below a library that contains a skill.
-#[must_use]
 pub fn group_of(library: &Path, skill: &SkillName) -> Option<PathBuf> {
     let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
     let is_meant = |path: &&PathBuf| path.file_name().is_some_and(|name| name == skill.as_str());

@@ -16,7 +16,6 @@ pub struct AllowedTool {
 
 impl AllowedTool {
     /// Parses one entry of `allowed-tools`.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
@@ -29,7 +28,6 @@ impl AllowedTool {
     }
 
     /// Parses a whole value, as in `Bash(git add:*) Read`.
-    #[must_use]
     pub fn all(text: &str) -> Vec<Self> {
         split_tools(text).iter().map(|entry| Self::parse(entry)).collect()
     }
@@ -60,7 +58,6 @@ pub struct ToolPolicy {
 
 impl ToolPolicy {
     /// Returns the policy of the skills in use, in this order.
-    #[must_use]
     pub fn of(skills: &[Declared], always_on: &[String]) -> Self {
         let mut policy = Self { restricts: false, tools: Vec::new(), always_on: always_on.to_vec() };
         for Declared { skill, tools } in skills {
@@ -78,7 +75,6 @@ impl ToolPolicy {
     }
 
     /// Returns the policy as JSON: `{"restricts","tools":[{"tool","pattern","skills"}],"always_on"}`.
-    #[must_use]
     pub fn document(&self) -> Value {
         let tools = self.tools.iter().map(|(tool, by)| {
             let skills: Vec<&str> = by.iter().map(SkillName::as_str).collect();
@@ -88,7 +84,6 @@ impl ToolPolicy {
     }
 
     /// Returns whether a tool of this name may be called. The host enforces restrictions on its arguments.
-    #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
         !self.restricts
             || self.always_on.iter().any(|pattern| matches(pattern, tool))

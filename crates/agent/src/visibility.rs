@@ -23,7 +23,6 @@ pub enum Visibility {
 
 impl ListedSkill {
     /// Returns the decision of our own readers for an agent. Reasons that apply to every agent take precedence.
-    #[must_use]
     pub fn visibility(&self, settings: &Settings, agent: &str) -> Visibility {
         if !self.enabled {
             return Visibility::Disabled;
@@ -44,14 +43,12 @@ const EVOLVING: &str = "skillhub-evolving-skills";
 impl Settings {
     /// Returns the decision by the configuration alone, from the skill's bare name and, if it was installed,
     /// `owner/name`.
-    #[must_use]
     pub fn visibility(&self, agent: &str, name: &str, qualified: Option<&str>) -> Visibility {
         permitted(self, agent, name, qualified)
     }
 
     /// Returns whether the configuration lets an agent see a skill, by its bare name and, if it was installed,
     /// `owner/name`.
-    #[must_use]
     pub fn grants_visibility(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         !matches!(permitted(self, agent, name, qualified), Visibility::Denied | Visibility::NotOnList)
     }

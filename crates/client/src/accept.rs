@@ -27,7 +27,6 @@ pub struct BlockedSkill<'a> {
 pub type Accept<'a> = dyn Fn(&[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> + 'a;
 
 /// An [`Accept`] for callers without a person: every blocked skill stays blocked.
-#[must_use]
 pub fn accept_nothing(_: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
     Vec::new()
 }

@@ -53,7 +53,6 @@ pub enum AdoptStatus {
 
 impl AdoptStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Adopted => "adopted",
@@ -104,6 +103,7 @@ pub struct Adopted {
 
 /// Reasons why a folder, or the whole batch, was not adopted.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum AdoptError {
     /// The folder cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
@@ -144,19 +144,15 @@ pub enum AdoptError {
         source: NameError,
     },
     /// The scan blocks the skill.
-    #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
     /// The policy denies the change.
-    #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill of this name.
     #[error("the library already has another skill named {0}")]
     Exists(SkillName),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Committing the batch failed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
 }
 
@@ -195,7 +191,6 @@ impl Fails for AdoptError {
 
 impl AdoptError {
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),

@@ -23,7 +23,6 @@ pub struct AgentFolder {
 
 impl AgentFolder {
     /// Returns the folder as a link target. `replaces` is true if links replace originals.
-    #[must_use]
     pub fn target(&self, replaces: bool) -> LinkTarget {
         LinkTarget { copy: self.copy, replaces, ..LinkTarget::link(&self.path) }
     }
@@ -83,7 +82,6 @@ impl Fails for AgentError {
 impl AgentFolders {
     /// Returns the folders in a project. An agent is in use if its own hidden folder exists, such as `.claude` for
     /// `.claude/skills`. Folders that a link leads out of the project are excluded.
-    #[must_use]
     pub fn of_project(root: &Path) -> Self {
         let folders = agents().iter().map(|agent| {
             let first = agent.project_dir.split('/').next().unwrap_or_default();
@@ -100,7 +98,6 @@ impl AgentFolders {
 
     /// Returns the folders of a user. `variable` looks up the environment. An agent is in use if the parent of its
     /// skills folder exists and is not the user's home.
-    #[must_use]
     pub fn of_user(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let folders = agents().iter().filter_map(|agent| {
             let path = agent.user_folder(home, &variable)?;
@@ -134,14 +131,12 @@ impl AgentFolders {
     }
 
     /// Returns the folders that skillhub can write links to.
-    #[must_use]
     pub fn all(&self) -> &[AgentFolder] {
         &self.folders
     }
 
     /// Returns all folders, followed by those that hosts read but skillhub does not write, each with the agents that
     /// read it.
-    #[must_use]
     pub fn all_read(&self) -> Vec<AgentFolder> {
         let mut all = self.folders.clone();
         for (id, path) in &self.read {
@@ -180,7 +175,6 @@ impl AgentFolders {
     }
 
     /// Returns whether an agent's host reads a folder.
-    #[must_use]
     pub fn reads(&self, id: &str, folder: &Path) -> bool {
         self.read.iter().any(|(reader, path)| *reader == id && path == folder)
     }

@@ -73,7 +73,6 @@ impl Fails for CacheError {
 
 impl Cache {
     /// Returns the cache of a home; nothing is created.
-    #[must_use]
     pub fn of(home: &Home) -> Self {
         Self { home: home.clone(), path: home.cache() }
     }

@@ -188,7 +188,6 @@ fn first_of(mut texts: impl ExactSizeIterator<Item = String>, most: usize) -> St
 }
 
 /// Returns the names that several of the skills have.
-#[must_use]
 pub fn shared_names(skills: &[OfferedSkill]) -> BTreeSet<&str> {
     let mut seen = BTreeSet::new();
     skills.iter().map(|skill| skill.name.as_str()).filter(|name| !seen.insert(*name)).collect()

@@ -173,7 +173,6 @@ impl Fails for ForeignError {
 
 impl ForeignTool {
     /// Returns the tool's name as users know it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SkillsOfProject | Self::SkillsOfUser => "npx skills",
@@ -198,14 +197,12 @@ impl ForeignTool {
 
 impl ForeignLock {
     /// Returns the paths at which a project's lock files may be.
-    #[must_use]
     pub fn places_of_project(root: &Path) -> Vec<PathBuf> {
         let of_clawhub = clawhub::FOLDERS.iter().map(|folder| root.join(folder).join("lock.json"));
         std::iter::once(root.join(npx::OF_PROJECT)).chain(of_clawhub).collect()
     }
 
     /// Returns the paths at which a user's lock files may be. `state_home` is the value of `XDG_STATE_HOME`.
-    #[must_use]
     pub fn places_of_user(home: &Path, state_home: Option<&Path>) -> Vec<PathBuf> {
         let of_npx = match state_home {
             Some(state_home) => state_home.join("skills").join(npx::OF_USER),
@@ -247,13 +244,11 @@ impl ForeignLock {
     }
 
     /// Returns the number of skills in the file.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns whether the file lists no skills.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -37,9 +37,9 @@ pub(crate) struct Repository {
 
 /// Reasons why a git source cannot be read.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum GitError {
     /// git is missing or was stopped.
-    #[error(transparent)]
     Program(ProgramError),
     /// git exited with an error.
     #[error("git cannot fetch {reference} from {url}: {message}")]
@@ -83,16 +83,13 @@ pub enum GitError {
         mode: i32,
     },
     /// A file has a path that is not allowed in a skill.
-    #[error(transparent)]
     Path(#[from] PathError),
     /// A file name is not valid UTF-8.
     #[error("the folder {0:?} has a file name that is not UTF-8")]
     NameEncoding(String),
     /// The files exceed the limits in number or size.
-    #[error(transparent)]
     Bundle(#[from] BundleError),
     /// The temporary folder for the fetch cannot be created.
-    #[error(transparent)]
     Cache(#[from] CacheError),
 }
 

@@ -268,10 +268,7 @@ pub(crate) fn ask(url: &str, ask: &HttpRequest<'_>, limit: u64) -> Result<HttpRe
 /// # Errors
 /// [`HttpError::PlainToken`]
 pub fn check_token_may_go(url: &str) -> Result<(), HttpError> {
-    match Transport::chosen().may_carry_token(url) {
-        true => Ok(()),
-        false => Err(HttpError::PlainToken { url: url.to_owned() }),
-    }
+    if Transport::chosen().may_carry_token(url) { Ok(()) } else { Err(HttpError::PlainToken { url: url.to_owned() }) }
 }
 
 fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {

@@ -11,6 +11,7 @@ use library::{
     Origin, SourceDigest, SourceSkill,
     folder::{self, ToolFiles},
 };
+use serde::Serialize;
 use skill::{Bundle, Limits, SkillName, SkillPath, archive};
 
 use crate::{
@@ -29,7 +30,8 @@ use crate::{
 const SKILLS_FOLDER: &str = ".agents/skills";
 
 /// Outcome of importing one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ImportStatus {
     /// The existing folder was imported.
     Imported,
@@ -43,21 +45,6 @@ pub enum ImportStatus {
     Left,
     /// Importing or installing the skill failed.
     Failed,
-}
-
-impl ImportStatus {
-    /// Returns the word for the status in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Imported => "imported",
-            Self::Installed => "installed",
-            Self::Unchanged => "unchanged",
-            Self::DryRun => "dry_run",
-            Self::Left => "left",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 /// Result of importing one entry.
@@ -264,10 +251,7 @@ impl Installer<'_> {
     ) -> Result<(Candidate, bool), InstallError> {
         let is_known = entry.recorded.is_of(files) || matches!(entry.source, ForeignSource::Other { .. });
         let packed = archive::pack(files);
-        let archive = match request.dry_run {
-            true => packed.hash(),
-            false => Cache::of(self.home).put(&packed)?,
-        };
+        let archive = if request.dry_run { packed.hash() } else { Cache::of(self.home).put(&packed)? };
         let origin = entry.source.origin(SourceSkill {
             name: name.clone(),
             version: entry.version.clone().or_else(|| version_of(files)),

@@ -24,18 +24,15 @@ pub struct Keys {
 
 /// Reasons why the keys of an owner cannot be read or changed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum KeyError {
     /// The registry cannot be used.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// The owner's file cannot be read.
-    #[error(transparent)]
     Signer(#[from] SignerError),
     /// The owner's file cannot be changed.
-    #[error(transparent)]
     Change(#[from] KeyChangeError),
     /// Signing with the voucher's key failed.
-    #[error(transparent)]
     Signing(#[from] SigningError),
 }
 

@@ -37,7 +37,6 @@ const RANDOM: usize = 6;
 /// Finds leftovers in the home, its cache and a library's folder in it, sorted. Recent ones are left
 /// out, because a process may still be writing them. `written` lists other programs' folders in which a file was
 /// replaced.
-#[must_use]
 pub fn leftover_files(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathBuf> {
     let cache = home.cache();
     let mut folders = vec![home.path().to_owned(), own.to_owned()];
@@ -77,10 +76,7 @@ pub fn leftover_files(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathB
 pub fn remove_leftover_files(path: &Path) -> std::io::Result<()> {
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
-    match dir.symlink_metadata(name)?.is_dir() {
-        true => dir.remove_dir_all(name),
-        false => dir.remove_file(name),
-    }
+    if dir.symlink_metadata(name)?.is_dir() { dir.remove_dir_all(name) } else { dir.remove_file(name) }
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

@@ -265,7 +265,6 @@ impl LockFile {
     }
 
     /// Returns the path of the lock file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -281,19 +280,16 @@ impl LockFile {
     }
 
     /// Returns whether the file lists no skills.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()
     }
 
     /// Returns the entry with this full name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&LockedSkill> {
         self.skills.get(name)
     }
 
     /// Returns the entry of the skill whose folder has this name.
-    #[must_use]
     pub fn find(&self, name: &SkillName) -> Option<&LockedSkill> {
         self.skills.values().find(|skill| skill.bare_name() == name)
     }
@@ -304,7 +300,6 @@ impl LockFile {
     }
 
     /// Returns the entry of the skill whose folder has this name, as the text of a lock file with only this entry.
-    #[must_use]
     pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
         self.find(name).map(Self::text_of)
     }
@@ -328,7 +323,6 @@ impl LockFile {
     }
 
     /// Formats the whole file, also if it exceeds the limits.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEAD}format = {FORMAT}\n");
         if !self.others.is_empty() {
@@ -406,13 +400,11 @@ fn folder_of(path: &Path) -> &Path {
 
 impl LockedSkill {
     /// Returns the full name `owner/name`, or the folder's name of a skill from another source.
-    #[must_use]
     pub fn name(&self) -> String {
         self.origin.name_in(self.bare_name())
     }
 
     /// Returns the name of the folder.
-    #[must_use]
     pub fn bare_name(&self) -> &SkillName {
         self.alias.as_ref().unwrap_or_else(|| self.origin.bare_name())
     }
@@ -423,7 +415,6 @@ impl LockedSkill {
     }
 
     /// Returns whether the content differs from the release, if only in its name.
-    #[must_use]
     pub fn is_evolved(&self) -> bool {
         self.content.is_some() && self.content != self.origin.digest().known()
     }

@@ -111,7 +111,6 @@ impl Logins {
     }
 
     /// Returns the login for the server at a URL.
-    #[must_use]
     pub fn of(&self, url: &str) -> Option<&Login> {
         self.servers.get(url.trim_end_matches('/'))
     }

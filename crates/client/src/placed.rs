@@ -48,13 +48,11 @@ pub enum LinkState {
 
 impl LinkedSkill {
     /// Returns whether the path is in its expected state.
-    #[must_use]
     pub fn is_as_expected(&self) -> bool {
         self.exists && (self.standing == LinkState::Ours || !self.enabled && self.standing == LinkState::Nothing)
     }
 
     /// Describes the state of the path, as a clause about it.
-    #[must_use]
     pub fn describe(&self) -> String {
         match &self.standing {
             LinkState::Ours if self.exists => format!("shows {}", self.skill),

@@ -19,7 +19,6 @@ const SCHEMA: &str = "https://anthropic.com/claude-code/marketplace.schema.json"
 const BETWEEN: &str = "--";
 
 /// Returns the manifest of a marketplace. `name` must consist of lowercase letters, digits and hyphens.
-#[must_use]
 pub fn manifest(name: &str, owner: &str, plugins: Vec<Value>) -> Value {
     json!({
         "$schema": SCHEMA, "name": name, "description": format!("Agent Skills of {owner}, from skillhub"),
@@ -30,7 +29,6 @@ pub fn manifest(name: &str, owner: &str, plugins: Vec<Value>) -> Value {
 /// Returns the manifest's entry for a release, which is in the folder `skills/NAME` of the plugin at `source`.
 ///
 /// In a marketplace for `only` one owner, a plugin has the skill's name; otherwise it is `owner--name`.
-#[must_use]
 pub fn plugin(entry: &Entry, only: Option<&Owner>, source: &Value) -> Value {
     let QualifiedName { owner, name } = &entry.name;
     let mut plugin = json!({

@@ -57,7 +57,6 @@ pub enum PublishStatus {
 
 impl PublishStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Published => "published",

@@ -105,7 +105,6 @@ impl Registries {
     /// Creates the set of registries. `given` is the value of `--registry` or its environment variable: a name in the
     /// configuration, a git URL or a folder. `now` is the creation time of the embedded registry if it does not exist
     /// yet.
-    #[must_use]
     pub fn new(given: Option<&str>, config: &Config, home: &Home, now: Timestamp) -> Self {
         let (given, config, home) = (given.map(str::to_owned), config.clone(), home.clone());
         Self {
@@ -182,13 +181,11 @@ impl Registries {
     }
 
     /// Returns whether this registry serves an owner's skills.
-    #[must_use]
     pub fn is_asked_for(&self, registry: &Registry, owner: &Owner) -> bool {
         self.given.is_some() || self.name_for(owner).unwrap_or(EMBEDDED) == registry.name
     }
 
     /// Returns the mirror folder of the default registry, if it is a git registry. The folder may not exist.
-    #[must_use]
     pub fn mirror(&self) -> Option<PathBuf> {
         match Location::read(&self.location(), Path::new("")) {
             Ok(Location::Git(spec)) => Some(Mirror::of(&spec, &self.home).path().to_owned()),
@@ -197,7 +194,6 @@ impl Registries {
     }
 
     /// Returns the location of the default registry, as given or configured. Nothing is opened or created.
-    #[must_use]
     pub fn location(&self) -> String {
         match self.given.as_deref().or_else(|| self.config.registry_of("*")) {
             None => self.home.registry().display().to_string(),
@@ -210,7 +206,6 @@ impl Registries {
     }
 
     /// Returns whether releases of an owner in the registry at this location must be signed.
-    #[must_use]
     pub fn requires_signature(&self, location: &str, owner: &str) -> bool {
         let is_named = |named: &String| named == "*" || named == owner;
         let is_there =
@@ -307,13 +302,11 @@ impl Registries {
 
 impl Registry {
     /// Returns its name in the configuration, `local` for the embedded registry, otherwise the text given by the user.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns its location: an absolute path, or the URL passed to git.
-    #[must_use]
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -327,13 +320,11 @@ impl Registry {
     }
 
     /// Returns whether the whole registry is on this machine.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.reach, Access::Here)
     }
 
     /// Returns its index. For a git or server registry, only objects that were already fetched can be read.
-    #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
     }

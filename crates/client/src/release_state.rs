@@ -52,7 +52,6 @@ impl ReleaseState {
     }
 
     /// Describes the state as a sentence without the release's name.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match self {
             Self::Withdrawn(reason) => format!("was withdrawn: {reason}"),
@@ -62,7 +61,6 @@ impl ReleaseState {
     }
 
     /// Returns the word for the state in JSON.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Withdrawn(_) => "withdrawn",
@@ -72,7 +70,6 @@ impl ReleaseState {
     }
 
     /// Returns the reason that the registry gives.
-    #[must_use]
     pub fn reason(&self) -> &str {
         match self {
             Self::Withdrawn(reason) | Self::Quarantined(reason) | Self::Held(reason) => reason,
@@ -85,7 +82,6 @@ pub type InstalledRelease = (String, String);
 
 /// Returns the known states of installed releases. The network is not used. Registries without a local index are
 /// skipped.
-#[must_use]
 pub fn known_states<'a>(
     registries: &Registries,
     origins: impl Iterator<Item = &'a Origin>,

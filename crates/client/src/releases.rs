@@ -70,7 +70,6 @@ pub struct Info {
 
 impl Info {
     /// Returns the changelogs of the releases, newest first.
-    #[must_use]
     pub fn notes(&self) -> Vec<ReleaseNotes> {
         notes_of(self.releases.iter())
     }
@@ -89,7 +88,6 @@ pub enum Signed {
 
 impl Signed {
     /// Returns the reason why a signature is invalid.
-    #[must_use]
     pub fn fault(&self) -> Option<&str> {
         match self {
             Self::Badly(why) => Some(why),
@@ -177,18 +175,16 @@ pub struct Yanked {
 
 /// Reasons why the flag of a release was not changed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum YankError {
     /// The release was not found.
-    #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The spec does not name an exact version.
     #[error("{0} does not name an exact version")]
     NotExact(String),
     /// The registry cannot be changed.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// The registry rejected the flag.
-    #[error(transparent)]
     Flag(#[from] FlagError),
 }
 

@@ -157,7 +157,6 @@ impl Matches {
 }
 
 /// Ranks the newest releases of skills, each with the name of its registry, as a search of all sources does.
-#[must_use]
 pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
     let texts = entries.into_iter().map(|(registry, entry)| (result_of(&entry, registry), Text::of(&entry)));
     rank_all(texts, query, limit)
@@ -212,7 +211,6 @@ pub enum Term {
 
 impl Term {
     /// Returns the beginning of all words that match the term itself.
-    #[must_use]
     pub fn prefix(&self) -> &str {
         match self {
             Self::Word(text) | Self::Gram(text) => text,
@@ -220,7 +218,6 @@ impl Term {
     }
 
     /// Returns the beginnings of all words that match the term in any English form, also those of [`Term::prefix`].
-    #[must_use]
     pub fn stem_prefixes(&self) -> Vec<String> {
         match self {
             Self::Word(word) => Stem::of(word).prefixes(),
@@ -320,17 +317,12 @@ fn has_stem(one: &str, other: &str) -> bool {
 }
 
 /// Normalises text with NFKC and lower case, so that full and half width, and upper and lower case, are equal.
-#[must_use]
 pub fn folded(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).nfkc().collect() }
 }
 
 /// Normalises a text for an index of words: case-folded, and scripts without spaces cut into overlapping pairs of
 /// characters.
-#[must_use]
 pub fn indexed(text: &str) -> String {
     let folded = folded(text);
     let chars: Vec<char> = folded.chars().collect();
@@ -353,7 +345,6 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Splits a query into distinct terms, at most 500.
-#[must_use]
 pub fn terms(query: &str) -> Vec<Term> {
     let query = folded(query);
     let separator = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '_' | '.' | '+' | '#');
@@ -392,7 +383,6 @@ fn split_scripts(word: &str) -> Vec<Term> {
 }
 
 /// Returns whether a character belongs to a script without spaces or, for Korean, one that attaches particles to words.
-#[must_use]
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
         || matches!(c, '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
@@ -416,7 +406,6 @@ pub(crate) fn titled(registries: &Registries, title: &str) -> Vec<String> {
 }
 
 /// Returns the names that a mistyped name may have meant, nearest first, at most `limit`.
-#[must_use]
 pub fn nearest(others: Vec<QualifiedName>, name: &SkillName, limit: usize) -> Vec<String> {
     let mut near: Vec<(usize, String)> = Vec::new();
     for other in others {

@@ -117,7 +117,6 @@ impl SigningKey {
     }
 
     /// Returns the public half of the key.
-    #[must_use]
     pub fn public(&self) -> PublicKey {
         match &self.key {
             Key::Here(key) => key.public(),

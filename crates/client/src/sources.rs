@@ -93,18 +93,15 @@ pub struct ListedSource {
 
 /// Reasons why sources cannot be searched or added.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SourceError {
     /// A registry cannot be searched.
-    #[error(transparent)]
     Search(#[from] SearchError),
     /// A registry cannot be opened.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// Another source cannot be read.
-    #[error(transparent)]
     Read(#[from] InstallError),
     /// The location cannot be parsed.
-    #[error(transparent)]
     Spec(#[from] SpecError),
     /// No source answered.
     #[error("no source could be searched: {}", reasons.join("; "))]
@@ -151,7 +148,6 @@ struct SourceAnswer {
 
 impl Sources<'_> {
     /// Lists the configured sources by name, and the embedded registry unless another serves all owners.
-    #[must_use]
     pub fn list(&self) -> Vec<ListedSource> {
         let registries = self.config.registries.iter().map(|(name, registry)| ListedSource {
             name: name.clone(),

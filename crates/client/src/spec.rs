@@ -61,6 +61,7 @@ pub struct VersionRequest {
 
 /// Reasons why a text is not a valid [`Spec`].
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SpecError {
     /// The text is empty.
     #[error("the name of the skill to install is empty")]
@@ -102,13 +103,10 @@ pub enum SpecError {
     #[error("{0:?} is not the name of a branch, tag or commit")]
     Reference(String),
     /// The folder in the repository is invalid.
-    #[error(transparent)]
     Path(#[from] PathError),
     /// The skill's name is invalid.
-    #[error(transparent)]
     Name(#[from] NameError),
     /// The owner's name is invalid.
-    #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The text contains more than one slash, or ends with `@` or a slash.
     #[error("{0:?} does not have the form owner/name")]
@@ -133,7 +131,6 @@ pub enum SpecError {
     #[error("{0} cannot be installed as it is: only a .skill file is read without unpacking it")]
     Packed(String),
     /// The text after the `@` is not a version or range.
-    #[error(transparent)]
     Wanted(#[from] ReleaseSelectorError),
 }
 
@@ -178,25 +175,21 @@ pub(crate) fn repository_hint(repository: &str) -> String {
 
 impl VersionRequest {
     /// Requests exactly this version.
-    #[must_use]
     pub fn exact(version: &semver::Version) -> Self {
         Self { text: version.to_string(), wanted: ReleaseSelector::Exact(version.clone()) }
     }
 
     /// Requests the newest release.
-    #[must_use]
     pub fn newest() -> Self {
         Self { text: String::new(), wanted: ReleaseSelector::Newest }
     }
 
     /// Returns the text after the `@`; empty for the newest.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Returns the parsed request.
-    #[must_use]
     pub fn wanted(&self) -> &ReleaseSelector {
         &self.wanted
     }
@@ -258,10 +251,7 @@ impl Spec {
         if is_skill_md || text.starts_with(['.', '/', '~']) || text.contains('\\') || system.is_drive_path(text) {
             return Ok(Self::Folder(text.to_owned()));
         }
-        if unpack_hint(text).is_some() {
-            return Err(SpecError::Packed(text.to_owned()));
-        }
-        of_registry(text)
+        if unpack_hint(text).is_some() { Err(SpecError::Packed(text.to_owned())) } else { of_registry(text) }
     }
 }
 

@@ -71,7 +71,6 @@ pub enum SyncChange {
 
 impl SyncChange {
     /// Returns the word used in JSON and output.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",

@@ -18,6 +18,7 @@ use library::{
     SkillChange, SkillState, Stamp, State, StateBefore, interrupt::Section,
 };
 use scan::{Baseline, Cleared, Verdict};
+use serde::Serialize;
 use skill::{
     Bundle, SkillName,
     diff::{self, BundleDiff},
@@ -47,7 +48,8 @@ pub struct Undone {
 }
 
 /// State of a skill after the undo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum UndoStatus {
     /// The skill has its previous content again.
     Restored,
@@ -57,19 +59,6 @@ pub enum UndoStatus {
     Enabled,
     /// The skill is hidden from agents again.
     Disabled,
-}
-
-impl UndoStatus {
-    /// Returns the word for the status in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Restored => "restored",
-            Self::Removed => "removed",
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-        }
-    }
 }
 
 /// Result of an undo for one skill.

@@ -41,6 +41,7 @@ pub struct Uninstalled {
 
 /// Reasons why a skill was not uninstalled.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum UninstallError {
     /// The library does not have the skill.
     #[error("{0} is not installed")]
@@ -60,19 +61,14 @@ pub enum UninstallError {
         by: Vec<String>,
     },
     /// The lock file cannot be read or written.
-    #[error(transparent)]
     LockFile(#[from] LockFileError),
     /// The policy denies the removal.
-    #[error(transparent)]
     Denied(#[from] Denied),
     /// The folder has a hand edit that cannot be committed.
-    #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Committing the batch failed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
 }
 

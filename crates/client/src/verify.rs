@@ -37,7 +37,6 @@ pub enum VerifyStatus {
 
 impl VerifyStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pristine => "pristine",
@@ -51,7 +50,6 @@ impl VerifyStatus {
     }
 
     /// Returns whether the content is that of the lock file, possibly with edits made here.
-    #[must_use]
     pub fn is_intact(self) -> bool {
         matches!(self, Self::Pristine | Self::Evolved | Self::Modified)
     }

@@ -50,7 +50,6 @@ pub struct PgActivity {
 
 impl PgActivity {
     /// Creates the store on a database.
-    #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database, pending: PendingDownloads::default() }
     }

@@ -30,7 +30,6 @@ impl Background {
     }
 
     /// Returns the handle of the runtime.
-    #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
     }

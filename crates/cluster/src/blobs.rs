@@ -20,7 +20,6 @@ pub struct StoredBlobs {
 
 impl StoredBlobs {
     /// Creates the store.
-    #[must_use]
     pub fn new(database: Arc<Database>, objects: Arc<Objects>) -> Self {
         Self { database, objects, cache: ArchiveCache::default() }
     }

@@ -38,15 +38,13 @@ const DESCRIBED: usize = 100;
 
 /// Reasons why a check ends early.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum CheckError {
     /// The database cannot be used.
-    #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The engines cannot be used.
-    #[error(transparent)]
     Engines(#[from] EnginesError),
     /// The git repository cannot be used.
-    #[error(transparent)]
     Commits(#[from] CommitsError),
     /// A release of the git repository cannot be taken over.
     #[error("cannot take over {skill}: {reason}")]
@@ -110,10 +108,7 @@ pub struct Report {
 
 impl Report {
     fn fault(&mut self, text: String) {
-        match self.faults.len() < DESCRIBED {
-            true => self.faults.push(text),
-            false => self.more += 1,
-        }
+        if self.faults.len() < DESCRIBED { self.faults.push(text) } else { self.more += 1 }
     }
 }
 

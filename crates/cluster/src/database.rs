@@ -75,7 +75,6 @@ pub enum DatabaseError {
 
 impl DatabaseError {
     /// Returns whether the same request may succeed in a few seconds.
-    #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Undecided(_) | Self::Busy(_))
     }
@@ -96,10 +95,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
 
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        match error.may_pass() {
-            true => Self(Box::new(Unavailable(error.to_string()))),
-            false => Self(Box::new(error)),
-        }
+        if error.may_pass() { Self(Box::new(Unavailable(error.to_string()))) } else { Self(Box::new(error)) }
     }
 }
 
@@ -365,13 +361,11 @@ pub async fn run(
 }
 
 /// Returns a time as it is stored, to the second.
-#[must_use]
 pub fn stored_time(at: Timestamp) -> SystemTime {
     Timestamp::from_second(at.as_second()).unwrap_or(at).into()
 }
 
 /// Returns a stored time as RFC 3339, to the second.
-#[must_use]
 pub fn time_text(at: SystemTime) -> String {
     let at = Timestamp::try_from(at).unwrap_or(Timestamp::UNIX_EPOCH);
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()

@@ -51,27 +51,23 @@ pub struct EngineSettings {
 
 /// Reasons why engines cannot be used.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum EnginesError {
     /// The system refuses threads.
     #[error("cannot start threads: {0}")]
     Threads(#[from] io::Error),
     /// The database cannot be used.
-    #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The schema of the database is not that of this build.
-    #[error(transparent)]
     Schema(#[from] SchemaError),
     /// The object store cannot be used.
-    #[error(transparent)]
     Objects(#[from] OpenObjectsError),
     /// The folder of the archives is not that of the index.
-    #[error(transparent)]
     Claim(#[from] ClaimError),
     /// `archives_url` is not a template for URLs.
     #[error("`archives_url` is not usable: {0}")]
     ArchivesUrl(#[from] ConfigError),
     /// The git repository cannot be used.
-    #[error(transparent)]
     Commits(#[from] CommitsError),
     /// A store cannot be opened.
     #[error("{}", cause_of(.0))]
@@ -204,7 +200,6 @@ impl Engines {
 }
 
 /// Returns the text of `config.json`.
-#[must_use]
 pub fn config_text(archives_url: Option<&str>) -> String {
     match archives_url {
         None => Config::fresh(),

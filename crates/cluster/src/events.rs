@@ -63,7 +63,6 @@ pub struct NoSuchLine {
 
 impl Change {
     /// Returns the body of the row.
-    #[must_use]
     pub fn body(&self) -> Value {
         json!({ "message": self.message, "edits": self.edits })
     }
@@ -71,7 +70,6 @@ impl Change {
 
 impl Edit {
     /// Returns the path of the changed file.
-    #[must_use]
     pub fn path(&self) -> &str {
         match self {
             Self::Append { path, .. }

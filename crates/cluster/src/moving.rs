@@ -31,30 +31,23 @@ pub type At<'a> = &'a dyn Fn(&'static str, u64, u64);
 
 /// Reasons why an index is not moved.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum MoveError {
     /// The database cannot be used.
-    #[error(transparent)]
     Database(#[from] DatabaseError),
     /// A store cannot be used.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The data folder cannot be used.
-    #[error(transparent)]
     Data(#[from] DataError),
     /// The engines cannot be used.
-    #[error(transparent)]
     Engines(#[from] EnginesError),
     /// The index of the data folder cannot be opened.
-    #[error(transparent)]
     Open(#[from] OpenError),
     /// The index of the data folder cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The index of the data folder cannot be written.
-    #[error(transparent)]
     Write(#[from] registry_index::StoreError),
     /// The git repository that follows the index cannot be reached.
-    #[error(transparent)]
     Remote(#[from] RegistryError),
     /// The template of a new index cannot be used.
     #[error("cannot use the template of archives: {0}")]

@@ -174,7 +174,6 @@ impl Objects {
     }
 
     /// Returns the runtime on which the store waits.
-    #[must_use]
     pub fn background(&self) -> &Arc<Background> {
         &self.background
     }

@@ -27,7 +27,6 @@ pub struct PgPeople {
 
 impl PgPeople {
     /// Creates the store on a database.
-    #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }

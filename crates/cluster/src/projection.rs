@@ -57,7 +57,6 @@ struct Work {
 
 impl Projection {
     /// Prepares the work. Without `commits`, events are only numbered.
-    #[must_use]
     pub fn new(database: Arc<Database>, objects: Arc<Objects>, commits: Option<Commits>) -> Self {
         let has_git = commits.is_some();
         let work = Mutex::new(Work { leader: None, commits, rest_until: None, failures: 0, swept: None, summed: None });

@@ -39,7 +39,6 @@ pub struct PgRates {
 
 impl PgRates {
     /// Creates the rate limits of a server.
-    #[must_use]
     pub fn new(database: Arc<Database>, limits: &ServerLimits) -> Self {
         Self { database, limits: limits.clone(), own: Rates::new(limits), asked: AtomicU64::default() }
     }

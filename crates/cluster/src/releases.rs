@@ -147,10 +147,7 @@ impl Releases for PgReleases {
     }
 
     fn signer(&self, entry: &Entry) -> Result<Result<Option<PublicKey>, SignerError>, ApiError> {
-        if entry.signature.is_none() {
-            return Ok(Ok(None));
-        }
-        Ok(self.owner(&entry.name.owner)?.signer(entry))
+        if entry.signature.is_none() { Ok(Ok(None)) } else { Ok(self.owner(&entry.name.owner)?.signer(entry)) }
     }
 
     fn namespace(&self, owner: &Owner, account: Option<&Owner>) -> Result<NamespaceState, ApiError> {

@@ -57,7 +57,6 @@ impl Found {
 
 impl PgCatalogue {
     /// Creates the catalogue on a database.
-    #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
@@ -173,7 +172,6 @@ pub struct Shown {
 
 impl Shown {
     /// Returns the columns of a skill. `newest` is its newest release that is offered.
-    #[must_use]
     pub fn of(newest: Option<&Entry>) -> Self {
         // The engine refuses the character U+0000 in every text.
         let filterable = |text: &String| text.to_ascii_lowercase().replace('\0', "\u{FFFD}");

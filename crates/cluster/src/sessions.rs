@@ -23,7 +23,6 @@ pub struct PgSessions {
 
 impl PgSessions {
     /// Creates the store on a database.
-    #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }

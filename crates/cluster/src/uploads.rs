@@ -21,7 +21,6 @@ pub struct PgUploads {
 
 impl PgUploads {
     /// Creates the store on a database.
-    #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }

@@ -20,7 +20,6 @@ pub struct Access<'a> {
 
 impl<'a> Access<'a> {
     /// Evaluates the permissions of an agent.
-    #[must_use]
     pub fn new(catalogue: &Catalogue, settings: &'a Settings, agent: &'a str) -> Self {
         let skills = catalogue.skills.iter().filter_map(|listed| {
             let decision = match listed.visibility(settings, agent) {
@@ -35,7 +34,6 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the decision for one tool by itself, without the tools that it calls.
-    #[must_use]
     pub fn decision(&self, tool: &str) -> PermissionDecision {
         let of_list = match self.settings.capability(self.agent, tool) {
             Some(false) => PermissionDecision::Deny,
@@ -47,7 +45,6 @@ impl<'a> Access<'a> {
     /// Returns the decision for a tool `part` that the composed tool `whole` calls, directly or through others. If
     /// the agent's list of capabilities names `whole`, that grants its parts as well, except unusable ones. `Ask` is
     /// never weakened.
-    #[must_use]
     pub fn decision_within(&self, whole: &str, part: &str) -> PermissionDecision {
         let is_granted = whole != part && self.settings.capability(self.agent, whole) == Some(true);
         let is_usable = !part.starts_with(PREFIX) || self.skills.contains_key(part);
@@ -71,13 +68,11 @@ impl<'a> Access<'a> {
     }
 
     /// Returns whether a skill exists but is denied to this agent.
-    #[must_use]
     pub fn hides(&self, skill: &str) -> bool {
         self.skills.get(&tool_name(skill)) == Some(&PermissionDecision::Deny)
     }
 
     /// Returns the tools among some entries that the agent may use together with everything they call.
-    #[must_use]
     pub fn offered<'e>(&self, entries: &'e BTreeMap<String, ToolEntry>) -> Vec<&'e ComposedTool> {
         let tools = by_name(entries);
         let offered = entries.values().filter_map(ToolEntry::tool);
@@ -85,7 +80,6 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the name of the first tool that is denied to the agent: `tool` itself or one that it calls.
-    #[must_use]
     pub fn first_denied(&self, tool: &ComposedTool, entries: &BTreeMap<String, ToolEntry>) -> Option<String> {
         self.barred_by(tool, &by_name(entries)).map(str::to_owned)
     }

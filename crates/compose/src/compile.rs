@@ -52,7 +52,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the tool, if there is one.
-    #[must_use]
     pub fn tool(&self) -> Option<&ComposedTool> {
         match self {
             Self::Compiled(tool) | Self::Unchanged(tool) => Some(tool),
@@ -70,7 +69,6 @@ pub struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     /// Creates a compiler for the tools of a host. `reserved` are names that a skill's tool must not have.
-    #[must_use]
     pub fn new(host: &'a [ToolSpec], reserved: &'a [&'a str], limits: &'a Limits) -> Self {
         let host = host.iter().map(|spec| (spec.name.as_str(), (spec, fingerprint(spec)))).collect();
         Self { host, reserved, limits }
@@ -78,7 +76,6 @@ impl<'a> Compiler<'a> {
 
     /// Compiles the `wanted` skills among `sources` and the skills whose tools they call. Each is compiled once,
     /// after its callees. A tool in `known` that is still valid is not read again.
-    #[must_use]
     pub fn compile(
         &self,
         sources: &[Source],

@@ -95,14 +95,10 @@ impl Condition {
         let mut reader = Reader { rest: text };
         let root = reader.any(0)?;
         reader.blanks();
-        match reader.rest.is_empty() {
-            true => Ok(Self { root }),
-            false => Err(reader.fault()),
-        }
+        if reader.rest.is_empty() { Ok(Self { root }) } else { Err(reader.fault()) }
     }
 
     /// Returns its references, in order.
-    #[must_use]
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.root.references(&mut found);

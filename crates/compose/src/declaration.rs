@@ -106,7 +106,6 @@ impl Filling {
     }
 
     /// Returns the value if it has no references.
-    #[must_use]
     pub fn constant(&self) -> Option<Value> {
         match self {
             Self::Unreadable => None,

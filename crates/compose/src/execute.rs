@@ -111,14 +111,12 @@ impl Executor<'_> {
     }
 
     /// Returns the strictest approval level of all tools that a tool calls, in their current form.
-    #[must_use]
     pub fn level(&self, tool: &ComposedTool) -> Approval {
         self.shared().level(tool)
     }
 
     /// Returns the document to which a person's consent to a run applies: `{"input","level","tools":{NAME: current
     /// state}}` with the tool and everything below it. A run with a different document needs new consent.
-    #[must_use]
     pub fn consent(&self, tool: &ComposedTool, input: &Value) -> Value {
         let shared = self.shared();
         let tools = shared.all_of(tool).into_iter().map(|name| {

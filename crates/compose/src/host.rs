@@ -28,7 +28,6 @@ impl Approval {
     pub const ALL: [Self; 3] = [Self::None, Self::PlanConfirm, Self::ExecEscalation];
 
     /// Returns the word used in documents and on the command line.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -38,7 +37,6 @@ impl Approval {
     }
 
     /// Parses the word of a level; `None` if it is unknown.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == text)
     }
@@ -75,13 +73,11 @@ pub struct ToolFault {
 
 impl ToolFault {
     /// Creates a permanent fault.
-    #[must_use]
     pub fn permanent(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: false }
     }
 
     /// Creates a transient fault.
-    #[must_use]
     pub fn transient(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: true }
     }
@@ -117,10 +113,7 @@ impl Bounds<'_> {
             return Err(ToolFault::permanent("cancelled", "the run was cancelled"));
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(ToolFault::transient("timeout", "the call timed out")),
-            false => Ok(left),
-        }
+        if left.is_zero() { Err(ToolFault::transient("timeout", "the call timed out")) } else { Ok(left) }
     }
 }
 

@@ -15,7 +15,6 @@ pub struct Hosts {
 
 impl Hosts {
     /// Combines hosts in order of precedence.
-    #[must_use]
     pub fn new(hosts: Vec<Arc<dyn ToolHost>>) -> Self {
         Self { hosts, groups: Arc::default() }
     }
@@ -27,7 +26,6 @@ impl Hosts {
     }
 
     /// Returns the names of the tools grouped under a skill.
-    #[must_use]
     pub fn group(&self, skill: &str) -> &[String] {
         self.groups.get(skill).map(Vec::as_slice).unwrap_or_default()
     }

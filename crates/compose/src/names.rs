@@ -28,14 +28,12 @@ const RESERVED: [&str; 11] = [
 ];
 
 /// Returns the name of a skill's tool: `skill_` and the skill's name, unchanged.
-#[must_use]
 pub fn tool_name(skill: &str) -> String {
     format!("{PREFIX}{skill}")
 }
 
 /// Returns the name for protocols that require ASCII of at most 64 characters: the tool's name if it qualifies,
 /// otherwise its ASCII part with a digest to keep it distinct.
-#[must_use]
 pub fn alias(skill: &str) -> String {
     let name = tool_name(skill);
     if name.len() <= ALIAS_CHARS && name.is_ascii() {

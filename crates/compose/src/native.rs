@@ -38,13 +38,11 @@ pub struct Native {
 
 impl Native {
     /// Creates the tools without a custom resolver. The working folder is `folder` unless the settings name one.
-    #[must_use]
     pub fn new(settings: NativeSettings, folder: &Path) -> Self {
         Self::with_resolver(settings, folder, None)
     }
 
     /// Creates the tools with another resolver for host names.
-    #[must_use]
     pub fn with_resolver(settings: NativeSettings, folder: &Path, resolve: Option<Arc<Resolve>>) -> Self {
         let folder = settings.folder.clone().unwrap_or_else(|| folder.to_owned());
         let fetcher = Fetcher::new(settings.hosts.clone(), settings.private_addresses, settings.fetch_bytes, resolve);

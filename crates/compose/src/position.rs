@@ -53,7 +53,6 @@ struct Open {
 
 impl Positions {
     /// Locates the values of the YAML between the `---` lines, as far as it can be parsed.
-    #[must_use]
     pub fn of(yaml: &str) -> Self {
         let bytes: Vec<usize> = yaml.char_indices().map(|(at, _)| at).chain([yaml.len()]).collect();
         let at = |span: Span| {
@@ -94,7 +93,6 @@ impl Positions {
     }
 
     /// Returns the position of a pointer's value, or of its nearest known parent.
-    #[must_use]
     pub fn value(&self, pointer: &str) -> Position {
         self.position(self.place(pointer).map_or(0, |(place, is_itself)| match place.key {
             // A missing value is best reported at the key of its parent.
@@ -104,14 +102,12 @@ impl Positions {
     }
 
     /// Returns the position of a pointer's key, for problems of the key itself.
-    #[must_use]
     pub fn key(&self, pointer: &str) -> Position {
         self.position(self.place(pointer).map_or(0, |(place, _)| place.key.unwrap_or(place.value.start)))
     }
 
     /// Returns the position of a part of a pointer's text: the occurrence of `part` with the index `count`, from 0,
     /// or the last one if there are fewer.
-    #[must_use]
     pub fn part(&self, pointer: &str, part: &str, count: usize) -> Position {
         let Some((place, true)) = self.place(pointer) else { return self.value(pointer) };
         let text = self.yaml.get(place.value.clone()).unwrap_or_default();
@@ -170,7 +166,6 @@ fn begin(open: &mut [Open]) -> (String, Option<usize>) {
 }
 
 /// Appends a key to a JSON Pointer, with escapes.
-#[must_use]
 pub fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

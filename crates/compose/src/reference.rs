@@ -20,7 +20,6 @@ impl Root {
     pub const ALL: [Self; 4] = [Self::Input, Self::Item, Self::Index, Self::Steps];
 
     /// Returns the word used in references.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Input => "input",

@@ -115,7 +115,6 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
 
 /// Returns whether an untrusted schema has bounded size after expanding its references: a target counts each time it
 /// is reached. Recursive schemas are allowed.
-#[must_use]
 pub fn is_bounded(schema: &Value) -> bool {
     let mut problems = Problems::new("");
     let mut checking = Checking { root: schema, places: 0, depth: 0, may_recur: true, problems: &mut problems };

@@ -185,7 +185,6 @@ pub(crate) fn kind(value: &Value) -> String {
 }
 
 /// Estimates the size of a value as JSON, in bytes.
-#[must_use]
 pub fn size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 5,

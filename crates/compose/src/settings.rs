@@ -221,7 +221,6 @@ impl ToolSettings {
 
 impl ServerSettings {
     /// Returns whether a server can have this name, so that the full names of its tools are unambiguous.
-    #[must_use]
     pub fn is_name(name: &str) -> bool {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let is_framed = name.starts_with('_') || name.ends_with('_');

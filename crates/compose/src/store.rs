@@ -90,7 +90,6 @@ impl TryFrom<StoredEntry> for ToolEntry {
 
 impl ToolEntry {
     /// Returns the tool, if the skill is one.
-    #[must_use]
     pub fn tool(&self) -> Option<&ComposedTool> {
         match self {
             Self::Compiled { tool } => Some(tool),
@@ -99,13 +98,11 @@ impl ToolEntry {
     }
 
     /// Returns whether its skill no longer exists. The entry is kept in case it comes back.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::Absent { why } if why == GONE)
     }
 
     /// Returns the reason why the tool is not offered; empty if it is.
-    #[must_use]
     pub fn why(&self) -> String {
         match self {
             Self::Compiled { .. } => String::new(),
@@ -115,7 +112,6 @@ impl ToolEntry {
     }
 
     /// Returns the entry as JSON: that of the tool, and `{"skill","state","problems","why"}`.
-    #[must_use]
     pub fn document(&self, skill: &str) -> Value {
         let mut document = self.tool().map_or_else(|| json!({}), ComposedTool::document);
         document["skill"] = Value::from(skill);
@@ -129,7 +125,6 @@ impl ToolEntry {
     }
 
     /// Returns the word used in JSON.
-    #[must_use]
     pub fn state(&self) -> &'static str {
         match self {
             Self::Compiled { .. } => "compiled",
@@ -203,7 +198,6 @@ pub struct Store<'a> {
 
 impl<'a> Store<'a> {
     /// Uses the store of a library.
-    #[must_use]
     pub fn of(library: &'a Library) -> Self {
         Self { library }
     }
@@ -233,7 +227,6 @@ impl<'a> Store<'a> {
     }
 
     /// Returns a fingerprint of the file for detecting changes; `None` if the file does not exist.
-    #[must_use]
     pub fn mark(&self) -> Option<u64> {
         let own = open_dir(self.library.own_path()).ok()??;
         let about = own.symlink_metadata(FILE).ok()?;
@@ -338,7 +331,6 @@ impl<'a> Store<'a> {
 }
 
 /// Returns the list entry of a trace: `{"id","tool","skill","status","took_micros","error"}`.
-#[must_use]
 pub fn summary(id: &str, trace: &Trace) -> Value {
     json!({
         "id": id, "tool": trace.tool, "skill": trace.skill, "status": trace.status, "took_micros": trace.took_micros,

@@ -5,7 +5,6 @@ const MAX_CHARS: usize = 64;
 
 /// Returns the nearest of some names, if it may be a misspelling. The allowed distance is one per three letters: at
 /// least one, at most three.
-#[must_use]
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if !(2..=MAX_CHARS).contains(&length) {

@@ -16,7 +16,6 @@ struct System {
 }
 
 /// Translates a tool name of another system to skillhub's.
-#[must_use]
 pub fn own_name(tool: &str) -> &str {
     names().find(|(theirs, _)| *theirs == tool).map_or(tool, |(_, ours)| ours)
 }

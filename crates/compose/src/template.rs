@@ -60,7 +60,6 @@ impl TemplateError {
 }
 
 /// Returns whether a text has anything to be replaced.
-#[must_use]
 pub fn is_template(text: &str) -> bool {
     text.contains("{{")
 }
@@ -111,7 +110,6 @@ impl Template {
     }
 
     /// Returns the reference, if the template consists of a single one.
-    #[must_use]
     pub fn single_reference(&self) -> Option<&Reference> {
         match self.parts.as_slice() {
             [Part::Reference(reference)] => Some(reference),
@@ -120,7 +118,6 @@ impl Template {
     }
 
     /// Returns the text, if the template has no references.
-    #[must_use]
     pub fn constant(&self) -> Option<String> {
         match self.parts.as_slice() {
             [] => Some(String::new()),

@@ -45,7 +45,6 @@ pub struct ComposedTool {
 
 impl ComposedTool {
     /// Returns its interface for steps of other tools.
-    #[must_use]
     pub fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: self.name.clone(),
@@ -57,7 +56,6 @@ impl ComposedTool {
     }
 
     /// Parses the stored steps; `None` if the file was edited and they are invalid.
-    #[must_use]
     pub fn declaration(&self) -> Option<Declaration> {
         let mut problems = Problems::new("");
         let read = declaration::read(&self.tool_schema, POINTER, &mut problems);
@@ -66,7 +64,6 @@ impl ComposedTool {
 
     /// Returns the tool as JSON: `{"name","alias","skill","description","approval","input","output","tools"}`, and
     /// fields for other systems.
-    #[must_use]
     pub fn document(&self) -> Value {
         json!(self.json_fields())
     }
@@ -87,7 +84,6 @@ impl ComposedTool {
     }
 
     /// Returns whether a name refers to it: its own, its alias, or the skill's.
-    #[must_use]
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.alias == name || names::tool_name(name) == self.name
     }

@@ -36,7 +36,6 @@ pub enum Status {
 
 impl Status {
     /// Returns the word used in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -195,7 +194,6 @@ fn redact(value: &mut Value, all: bool) {
 }
 
 /// Returns the id of a run that began at this time. Ids sort by time.
-#[must_use]
 pub fn trace_id(now: jiff::Timestamp) -> String {
     let nanos = now.as_nanosecond();
     let told = now.strftime("%Y%m%dT%H%M%S").to_string();
@@ -203,7 +201,6 @@ pub fn trace_id(now: jiff::Timestamp) -> String {
 }
 
 /// Maps the code of a run's failure to its class.
-#[must_use]
 pub fn class_of(code: &str) -> FailureKind {
     match code {
         "approval_needed" | "policy_denied" | "not_allowed" => FailureKind::Refused,
@@ -214,7 +211,6 @@ pub fn class_of(code: &str) -> FailureKind {
 }
 
 /// Returns the code of a run's failure if it is a documented one, otherwise `tool_failed`.
-#[must_use]
 pub fn known_code(code: &str) -> &'static str {
     const CODES: [&str; 18] = [
         "approval_needed",

@@ -115,14 +115,12 @@ pub struct Compiled {
 
 impl Compiled {
     /// Returns whether any of the skills does not compile.
-    #[must_use]
     pub fn has_faults(&self) -> bool {
         self.skills.values().any(|outcome| matches!(outcome, Outcome::Broken(_)))
     }
 
     /// Returns the result as JSON:
     /// `{"ok","skills":[{"name","status":"compiled|unchanged|plain|broken","tool","problems"}]}`.
-    #[must_use]
     pub fn document(&self) -> Value {
         json!(self)
     }

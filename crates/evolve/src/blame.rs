@@ -68,12 +68,11 @@ impl Blame {
 
 /// Reason why the lines of a file cannot be attributed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum BlameError {
     /// The specification of the revision is invalid.
-    #[error(transparent)]
     Spec(#[from] RevisionSpecError),
     /// The skill or revision does not exist.
-    #[error(transparent)]
     Find(#[from] FindError),
     /// The file does not exist in the revision.
     #[error("{skill} has no {path} in revision {number}")]
@@ -94,7 +93,6 @@ pub enum BlameError {
         path: SkillPath,
     },
     /// The history cannot be read.
-    #[error(transparent)]
     Storage(#[from] StorageError),
 }
 

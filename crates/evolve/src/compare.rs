@@ -63,7 +63,6 @@ pub enum ComparisonResult {
 
 impl ComparisonResult {
     /// Returns the decision in words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -144,7 +143,6 @@ pub struct Comparison {
 }
 
 /// Compares a candidate with its base.
-#[must_use]
 pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
     let mut compared: Vec<CaseCompared> = cases.iter().map(|case| look(case, rules)).collect();
     let signs: Vec<(bool, Vec<i8>)> =

@@ -127,7 +127,6 @@ pub struct KeptSkill {
 }
 
 /// Makes the plan for gathered facts at a given time.
-#[must_use]
 pub fn plan(facts: &Facts, terms: Terms, now: Timestamp) -> Plan {
     let silence = stale::insufficient_record(&facts.record, terms, now);
     let (mut archive, mut kept) = (Vec::new(), Vec::new());

@@ -51,7 +51,6 @@ struct RateTest {
 
 impl DeclineTest {
     /// Creates the test from the results of the reference, of which at most [`MOST_REFERENCE_RUNS`] may be given.
-    #[must_use]
     pub fn new(successes: u32, failures: u32) -> Self {
         let (lowest, highest, step) = ODDS;
         let odds = std::iter::successors(Some(lowest), |odds| Some(odds * step)).take_while(|odds| *odds <= highest);
@@ -78,7 +77,6 @@ impl DeclineTest {
     }
 
     /// Returns the current evidence.
-    #[must_use]
     pub fn value(&self) -> f64 {
         let not_given = HALF_GIVEN / (f64::from(self.observed) + HALF_GIVEN);
         let product = |rate: &RateTest| rate.reference * (not_given + rate.wealth.iter().sum::<f64>());
@@ -86,13 +84,11 @@ impl DeclineTest {
     }
 
     /// Returns the highest evidence so far. Decisions use it, so that the time of inspection does not matter.
-    #[must_use]
     pub fn highest(&self) -> f64 {
         self.highest
     }
 
     /// Returns the number of observed runs.
-    #[must_use]
     pub fn observed(&self) -> u32 {
         self.observed
     }

@@ -50,19 +50,16 @@ impl EProcess {
     }
 
     /// Returns the current evidence.
-    #[must_use]
     pub fn value(&self) -> f64 {
         self.wealth.iter().sum()
     }
 
     /// Returns the highest evidence so far. Decisions use it, so that the time of inspection does not matter.
-    #[must_use]
     pub fn highest(&self) -> f64 {
         self.highest
     }
 
     /// Returns the number of observations.
-    #[must_use]
     pub fn observed(&self) -> u32 {
         self.observed
     }
@@ -70,7 +67,6 @@ impl EProcess {
 
 /// Returns the gain of a success or failure against a known success rate. The rate is clamped to the range 0.001 to
 /// 0.999, since no bet is possible against 0 or 1.
-#[must_use]
 pub fn against_rate(rate: f64, success: bool) -> f64 {
     let rate = rate.clamp(0.001, 0.999);
     if success { -1.0 } else { rate / (1.0 - rate) }
@@ -79,7 +75,6 @@ pub fn against_rate(rate: f64, success: bool) -> f64 {
 /// Returns the gain of a pair of simultaneous runs, where `theirs` should be the better one. It is 0 if both have the
 /// same result. If both runs have the same success rate, the expected gain is 0, whatever the rate is and however it
 /// changes.
-#[must_use]
 pub fn of_pair(theirs: bool, ours: bool) -> f64 {
     match (theirs, ours) {
         (true, false) => 1.0,
@@ -90,14 +85,12 @@ pub fn of_pair(theirs: bool, ours: bool) -> f64 {
 
 /// Returns the gain of a pair against the hypothesis "theirs is better by the margin". It is positive if both have the
 /// same result, so that enough such pairs refute the hypothesis.
-#[must_use]
 pub fn of_pair_with_margin(theirs: bool, ours: bool, margin: f64) -> f64 {
     let difference = f64::from(u8::from(ours)) - f64::from(u8::from(theirs));
     (difference + margin) / (1.0 - margin)
 }
 
 /// Returns the gain of a run against the hypothesis "the rate is lower than the known one by the margin".
-#[must_use]
 pub fn above_rate(rate: f64, margin: f64, success: bool) -> f64 {
     let floor = (rate - margin).clamp(0.001, 0.999);
     if success { (1.0 - floor) / floor } else { -1.0 }
@@ -121,13 +114,11 @@ impl Detector {
     }
 
     /// Returns the current evidence.
-    #[must_use]
     pub fn value(&self) -> f64 {
         self.wealth.iter().sum()
     }
 
     /// Returns the number of observations.
-    #[must_use]
     pub fn observed(&self) -> u32 {
         self.observed
     }
@@ -135,7 +126,6 @@ impl Detector {
 
 /// Returns the 95 % Wilson interval of a success rate, for display. It is valid for a single inspection, not for
 /// repeated ones.
-#[must_use]
 pub fn wilson(successes: u32, runs: u32) -> (f64, f64) {
     if runs == 0 {
         return (0.0, 1.0);

@@ -71,8 +71,6 @@ impl Default for EvalLimits {
 /// Cases of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalSet {
-    /// Name of the skill in the file, if given.
-    pub skill_name: Option<String>,
     /// Cases, at least one.
     pub cases: Vec<Case>,
 }
@@ -98,7 +96,6 @@ pub struct Case {
 
 impl Case {
     /// Returns the name of the folder for its results.
-    #[must_use]
     pub fn folder(&self) -> String {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         match self.id.chars().all(fits) {
@@ -112,7 +109,6 @@ impl Case {
     }
 
     /// Returns the path of an input file in the working folder of a case, without the leading evals folders.
-    #[must_use]
     pub fn place_of(path: &SkillPath) -> &str {
         let text = path.as_str();
         ["evals/files/", "evals/"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
@@ -120,21 +116,18 @@ impl Case {
 }
 
 /// Returns a skill without its evals, for running cases, so that a run cannot see the assertions.
-#[must_use]
 pub fn without_evals(skill: &Bundle) -> Bundle {
     let evals: Vec<SkillPath> = skill.paths().filter(|path| is_eval(path)).cloned().collect();
     evals.iter().fold(skill.clone(), |skill, path| skill.without_file(path))
 }
 
 /// Returns whether a file belongs to the evals.
-#[must_use]
 pub fn is_eval(path: &SkillPath) -> bool {
     let folded = path.folded();
     folded == EVALS_FOLDER || folded.starts_with("evals/")
 }
 
 /// Returns the digest of all evals of a skill.
-#[must_use]
 pub fn evals_digest(skill: &Bundle) -> Digest {
     let others: Vec<SkillPath> = skill.paths().filter(|path| !is_eval(path)).cloned().collect();
     others.iter().fold(skill.clone(), |skill, path| skill.without_file(path)).digest()
@@ -142,7 +135,6 @@ pub fn evals_digest(skill: &Bundle) -> Digest {
 
 /// Returns whether a case is held out. Such a case is never shown to an optimiser, and is reported separately in
 /// comparisons. The decision depends on the id alone, so that a case keeps its side when others are added or removed.
-#[must_use]
 pub fn is_held_out(id: &str, percent: u8) -> bool {
     let sum = Digest::of_bytes(format!("skillhub-hold-out-v1\0{id}").as_bytes());
     let number = sum.as_bytes().iter().take(4).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));

@@ -103,7 +103,6 @@ pub struct Count {
 
 impl Count {
     /// Returns the number of runs with a known result.
-    #[must_use]
     pub fn known(&self) -> u32 {
         self.successes + self.failures
     }
@@ -132,7 +131,6 @@ pub struct Uncounted {
 
 impl Uncounted {
     /// Describes the excluded runs in a sentence. `None` if all runs count.
-    #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let parts = [
             (self.unseen, "that did not read the skill from skillhub before they ended".to_owned()),
@@ -200,7 +198,6 @@ pub struct Decision {
 }
 
 /// Decides about a revision.
-#[must_use]
 pub fn decide(case: Case<'_>, outcomes: &[Outcome], standing: &GateState, now: Timestamp) -> Decision {
     let since = match case {
         Case::Trial(trial) => trial.started.parse().unwrap_or(Timestamp::MAX),

@@ -133,7 +133,6 @@ impl GateConfig {
     }
 
     /// Returns the reaction to a decline since the review checkpoint.
-    #[must_use]
     pub fn on_decline(&self) -> OnDecline {
         self.decline
     }

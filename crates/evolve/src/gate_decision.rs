@@ -34,13 +34,11 @@ impl GateDecision {
     }
 
     /// Returns the decision as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         json!({"time": self.time, "status": self.status, "why": self.why})
     }
 
     /// Returns the kind of decision in words.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self.status {
             EventStatus::Promoted => "promoted",

@@ -44,7 +44,6 @@ impl Host {
     pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::GeminiCli, Self::OpenCode];
 
     /// Returns its id.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -55,13 +54,11 @@ impl Host {
     }
 
     /// Returns the id of the run that a session of the host is.
-    #[must_use]
     pub fn run(self, session: &str) -> String {
         format!("{}:{session}", self.as_str())
     }
 
     /// Returns the host with an id.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|host| host.as_str() == word)
     }
@@ -131,7 +128,6 @@ impl SkillUse {
 
     /// Returns its outcomes for the revision that was read: the activation, then the later events. All have the user's
     /// words, of which recording keeps those of failures and corrections.
-    #[must_use]
     pub fn records(&self, revision: &RevisionId) -> Vec<OutcomeRecord> {
         let record = |kind: OutcomeKind, time: Option<Timestamp>| OutcomeRecord {
             skill: self.skill.clone(),

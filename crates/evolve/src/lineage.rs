@@ -32,7 +32,6 @@ pub enum Relation {
 
 impl Relation {
     /// Returns the name of the relation in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DerivedFrom => "derived_from",
@@ -67,7 +66,6 @@ impl Release {
     }
 
     /// Returns the release as displayed to people.
-    #[must_use]
     pub fn title(&self) -> String {
         let short = |text: &str| text.trim_start_matches("sha256:").chars().take(12).collect::<String>();
         match &self.version {
@@ -185,7 +183,6 @@ fn absorbed(library: &Library) -> Result<Vec<(SkillName, SkillName)>, ManageErro
 
 impl Lineage {
     /// Returns the releases in the links, without duplicates.
-    #[must_use]
     pub fn releases(&self) -> Vec<Release> {
         let ends = self.links.iter().flat_map(|link| [&link.from, &link.to]);
         let releases = ends.filter_map(|node| match node {
@@ -213,7 +210,6 @@ impl Lineage {
     }
 
     /// Returns the lineage as a Graphviz graph.
-    #[must_use]
     pub fn dot(&self) -> String {
         dot::graph(self)
     }

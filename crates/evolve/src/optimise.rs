@@ -80,7 +80,6 @@ pub struct OptimiserRequest<'a> {
 
 impl OptimiserRequest<'_> {
     /// Builds the JSON document. `base64` encodes files that are not text.
-    #[must_use]
     pub fn document(&self, base64: impl Fn(&[u8]) -> String) -> Value {
         let bundle = without_evals(self.bundle);
         let files: Vec<Value> = bundle
@@ -221,7 +220,6 @@ fn touched_eval(edit: &Edit) -> Option<String> {
 
 /// Makes an untrusted text safe for display. The result is a single paragraph of at most `chars` characters, without
 /// control, invisible and bidirectional characters.
-#[must_use]
 pub fn sanitise(text: &str, chars: usize) -> String {
     let is_unseen = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')

@@ -172,10 +172,7 @@ pub fn requests(bytes: &[u8]) -> Result<Vec<OutcomeRecord>, RecordError> {
             return Err(RecordError::TooMany);
         }
     }
-    match requests.is_empty() {
-        true => Err(RecordError::Malformed("it has no outcomes".to_owned())),
-        false => Ok(requests),
-    }
+    if requests.is_empty() { Err(RecordError::Malformed("it has no outcomes".to_owned())) } else { Ok(requests) }
 }
 
 /// Records outcomes after validating all of them.

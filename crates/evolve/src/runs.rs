@@ -75,7 +75,6 @@ pub struct Run<'a> {
 }
 
 /// Returns the runs in a log at a given time, in the order in which their ends were reported.
-#[must_use]
 pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
     let mut at: HashMap<(&str, &RevisionId), usize> = HashMap::new();
     let mut found: Vec<(Run<'_>, Seen)> = Vec::new();
@@ -166,7 +165,6 @@ impl Seen {
 }
 
 /// Keeps only the first run per day for each task and revision, since repeated attempts at one task add no information.
-#[must_use]
 pub fn once_a_day<'a, K: std::hash::Hash + Eq>(runs: Vec<Run<'a>>, kind: impl Fn(&Run<'a>) -> K) -> Vec<Run<'a>> {
     let mut known = HashSet::new();
     let is_new = |run: &Run<'a>| {

@@ -50,7 +50,6 @@ pub struct Day {
 
 impl Day {
     /// Returns the number of runs with a known result.
-    #[must_use]
     pub fn runs(&self) -> u32 {
         self.successes + self.failures
     }
@@ -72,14 +71,12 @@ pub struct Stats {
 impl Count {
     /// Returns the share of successes among the runs with a known result. `is_rated` states that other runs of the skill
     /// were reported as successes; without any success, the result is `None`.
-    #[must_use]
     pub fn rate(&self, is_rated: bool) -> Option<f64> {
         let (known, is_rated) = (self.known(), is_rated || self.successes > 0);
         (is_rated && known > 0).then(|| f64::from(self.successes) / f64::from(known))
     }
 
     /// Describes the results in words. Without a reported success, only the failures are known.
-    #[must_use]
     pub fn words(&self, is_rated: bool) -> String {
         let Self { runs, successes, failures, .. } = *self;
         match is_rated || successes > 0 {
@@ -90,7 +87,6 @@ impl Count {
     }
 
     /// Returns the counts, the rate and its interval as JSON, without individual runs.
-    #[must_use]
     pub fn document(&self, is_rated: bool) -> Value {
         let (rate, (low, high)) = (self.rate(is_rated), wilson(self.successes, self.known()));
         json!({
@@ -102,19 +98,16 @@ impl Count {
 
 impl RevisionStats {
     /// Returns the share of successes among the runs with a known result. `None` if no run of the skill succeeded.
-    #[must_use]
     pub fn rate(&self) -> Option<f64> {
         self.count.rate(self.is_rated)
     }
 
     /// Returns the 95 % Wilson interval of the rate. It is valid for a single inspection, and no decision uses it.
-    #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.count.successes, self.count.known())
     }
 
     /// Describes the statistics in one sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let Count { runs, successes, failures, unknown } = self.count;
         let counts = format!(
@@ -132,7 +125,6 @@ impl RevisionStats {
     }
 
     /// Returns the statistics as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         let (low, high) = self.interval();
         json!({
@@ -180,13 +172,11 @@ impl Stats {
     }
 
     /// Returns whether runs ended, none of them with a reported success.
-    #[must_use]
     pub fn lacks_success(&self) -> bool {
         self.revisions.iter().any(|one| one.count.runs > 0) && self.revisions.iter().all(|one| !one.is_rated)
     }
 
     /// Returns the statistics as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         let revisions: Vec<Value> = self.revisions.iter().map(RevisionStats::document).collect();
         let days: Vec<Value> =

@@ -67,13 +67,11 @@ impl SkillStats {
 
     /// Returns the share of successes among the runs with a known result, with its 95 % Wilson interval. `None` if no
     /// success was ever reported.
-    #[must_use]
     pub fn rate(&self) -> Option<(f64, (f64, f64))> {
         Some((self.count.rate(false)?, wilson(self.count.successes, self.count.known())))
     }
 
     /// Returns the performance as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         let is_rated = self.count.successes > 0;
         let mut document = self.count.document(is_rated);

@@ -27,7 +27,6 @@ pub enum Format {
 
 impl Format {
     /// Returns the format for the path of a file, by its name or extension.
-    #[must_use]
     pub fn of_file(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
@@ -43,13 +42,11 @@ impl Format {
     }
 
     /// Returns [`Format::Steps`] for a `SKILL.md` that declares a tool.
-    #[must_use]
     pub fn of_skill(path: &str, text: &str) -> Option<Self> {
         (path.eq_ignore_ascii_case("SKILL.md") && text.contains(steps::KEY)).then_some(Self::Steps)
     }
 
     /// Returns the format for the info string of a fenced code block.
-    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "yaml" | "yml" => Some(Self::Yaml),
@@ -63,7 +60,6 @@ impl Format {
     }
 
     /// Extracts the commands of a text as a shell script. Lines without a command are empty.
-    #[must_use]
     pub fn script(self, text: &str) -> String {
         let mut page = Page::default();
         match self {

@@ -14,7 +14,6 @@ pub const LENIENT: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Decodes pairs of hexadecimal digits. Returns `None` if a pair is invalid; a single last digit is ignored.
-#[must_use]
 pub fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let pairs = digits.chunks_exact(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()

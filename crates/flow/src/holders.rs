@@ -3,7 +3,6 @@
 use super::{language::Language, program::unescaped};
 
 /// Returns whether files with this extension may contain code.
-#[must_use]
 pub fn holds(extension: &str) -> bool {
     PAGES.contains(&extension) || extension == NOTEBOOK
 }
@@ -14,7 +13,6 @@ const PAGES: &[&str] = &["html", "htm", "xhtml", "vue", "svelte", "svg", "hta"];
 const NOTEBOOK: &str = "ipynb";
 
 /// Extracts the code of a file, with its language. Each piece keeps its line numbers.
-#[must_use]
 pub fn held(extension: &str, text: &str) -> Option<(Language, String)> {
     match extension {
         page if PAGES.contains(&page) => {

@@ -27,7 +27,6 @@ pub enum Language {
 
 impl Language {
     /// Detects the language of a file from its extension, or else from its `#!` line.
-    #[must_use]
     pub fn of_file(extension: &str, text: &str) -> Option<Self> {
         Self::of_word(extension).or_else(|| {
             let first = text.strip_prefix("#!")?.lines().next()?;
@@ -38,7 +37,6 @@ impl Language {
     }
 
     /// Returns the language for an extension, an interpreter name or the info string of a fence.
-    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "py" | "python" | "pyw" | "python3" => Some(Self::Python),

@@ -14,15 +14,12 @@ mod decode;
 pub mod detours;
 mod holders;
 mod language;
-mod lexical_words;
 mod literals;
-mod marks;
 mod names;
 mod parse;
 mod paths;
 mod prefilter;
 mod program;
-mod shell_words;
 mod taint;
 mod words;
 

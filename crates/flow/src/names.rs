@@ -427,7 +427,6 @@ pub(super) const SECRET_WORDS: &[&str] = &[
 ];
 
 /// Returns whether the name of an environment variable indicates a secret.
-#[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_WORDS.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")

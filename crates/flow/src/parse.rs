@@ -25,7 +25,6 @@ const FIRST_REPORTS: usize = 2000;
 
 impl Language {
     /// Parses a text that begins on line `first_line` of its file. Returns `None` if the parser exceeds its work limit.
-    #[must_use]
     pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
         let mut builder = Builder::new(text, first_line);
         if let Some(dialect) = self.dialect() {

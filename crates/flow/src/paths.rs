@@ -21,173 +21,32 @@ enum Then {
 
 use Then::{Anything, Environment, NewName, Nothing, WholeFolder};
 
-const SECRETS: &[(&str, Then)] = &[
-    (".ssh/id_", Anything),
-    (".ssh/config", Anything),
-    (".ssh", WholeFolder),
-    ("id_rsa", Nothing),
-    ("id_ed25519", Nothing),
-    ("id_ecdsa", Nothing),
-    ("id_dsa", Nothing),
-    (".aws/credentials", Anything),
-    (".aws/config", Anything),
-    (".aws", WholeFolder),
-    (".git-credentials", Anything),
-    (".netrc", NewName),
-    (".npmrc", NewName),
-    (".pypirc", NewName),
-    (".yarnrc.yml", Nothing),
-    (".kube/config", Anything),
-    (".kube", WholeFolder),
-    (".docker/config.json", Anything),
-    (".gnupg", Anything),
-    ("/etc/shadow", Anything),
-    ("Login Data", Anything),
-    ("logins.json", Anything),
-    ("key4.db", Anything),
-    ("cookies.sqlite", Anything),
-    ("/Cookies", Nothing),
-    ("Local State", Anything),
-    ("User Data", WholeFolder),
-    ("Keychains", Anything),
-    ("login.keychain", Anything),
-    ("wallet.dat", Anything),
-    (".electrum", Anything),
-    (".config/gcloud", NewName),
-    (".config/solana", NewName),
-    (".config/gh", NewName),
-    (".config/op", NewName),
-    (".azure", NewName),
-    ("bash_history", Anything),
-    ("zsh_history", Anything),
-    ("python_history", Anything),
-    ("psql_history", Anything),
-    ("mysql_history", Anything),
-    ("node_repl_history", Anything),
-    ("ConsoleHost_history", Anything),
-    (".claude/projects", Anything),
-    (".claude/history", Anything),
-    (".claude/.credentials", Anything),
-    (".codex/auth", Anything),
-    (".codex/sessions", Anything),
-    (".codex/history", Anything),
-    (".cursor/mcp.json", Anything),
-    (".openclaw", Anything),
-    (".vault-token", Anything),
-    ("application_default_credentials", Anything),
-    ("/environ", Nothing),
-    (".env", Environment),
-    (".tfstate", Nothing),
-    (".terraformrc", Anything),
-    (".config/configstore", Anything),
-    ("gh/hosts.yml", Nothing),
-    (".m2/settings.xml", Anything),
-    (".cargo/credentials", Anything),
-    (".gem/credentials", Anything),
-    ("config/master.key", Nothing),
-    (".pgpass", NewName),
-    (".my.cnf", NewName),
-    (".mylogin.cnf", NewName),
-    (".boto", NewName),
-    (".s3cfg", NewName),
-    (".config/rclone", NewName),
-    (".config/hub", NewName),
-    (".config/glab", NewName),
-    (".config/doctl", NewName),
-    (".config/stripe", NewName),
-    (".config/netlify", NewName),
-    (".config/1Password", NewName),
-    (".config/Bitwarden", NewName),
-    (".config/github-copilot", NewName),
-    (".config/opencode", NewName),
-    (".config/google-chrome", NewName),
-    (".config/chromium", NewName),
-    (".config/BraveSoftware", NewName),
-    (".mozilla/firefox", Anything),
-    ("Firefox/Profiles", Anything),
-    ("Chrome/User Data", Anything),
-    ("Google/Chrome", NewName),
-    ("Web Data", Nothing),
-    (".password-store", Anything),
-    (".local/share/keyrings", Anything),
-    ("keepass", Nothing),
-    (".kdbx", Nothing),
-    ("*.pem", Nothing),
-    ("*.key", Nothing),
-    ("*.p12", Nothing),
-    ("*.pfx", Nothing),
-    ("/id_*", Nothing),
-    (".ethereum/keystore", Anything),
-    (".bitcoin", NewName),
-    ("Exodus/exodus.wallet", Anything),
-    ("nkbihfbeogaeaoehlefnkodbefgpgknn", Anything),
-    (".terraform.d/credentials", Anything),
-    (".fly/config.yml", Nothing),
-    (".heroku", NewName),
-    (".vercel/auth.json", Nothing),
-    ("com.vercel.cli", Anything),
-    (".wrangler/config", Anything),
-    (".config/.wrangler", Anything),
-    (".npm/_cacache", Nothing),
-    (".huggingface/token", Anything),
-    ("huggingface/token", Nothing),
-    (".kaggle/kaggle.json", Anything),
-    (".anthropic", NewName),
-    (".openai", NewName),
-    (".claude.json", Nothing),
-    (".claude/todos", Anything),
-    (".claude", WholeFolder),
-    (".codex", WholeFolder),
-    (".gemini/oauth", Anything),
-    (".gemini", WholeFolder),
-    (".cursor", WholeFolder),
-    (".continue/config", Anything),
-    (".aider.chat.history", Anything),
-    ("Cursor/User/globalStorage", Anything),
-    ("Code/User/globalStorage", Anything),
-    ("state.vscdb", Nothing),
-    ("Slack/storage", Anything),
-    ("discord/Local Storage", Anything),
-    ("Local Storage/leveldb", Anything),
-    ("Telegram Desktop/tdata", Anything),
-    ("signal/config.json", Anything),
-    ("Library/Messages/chat.db", Anything),
-    ("chat.db", Nothing),
-    ("fish_history", Anything),
-    (".local/share/fish", WholeFolder),
-    (".lesshst", Nothing),
-    (".gitconfig", Nothing),
-    (".secrets", WholeFolder),
-    ("secrets.yaml", Nothing),
-    ("secrets.yml", Nothing),
-    ("secrets.json", Nothing),
-    ("secrets.toml", Nothing),
-    ("credentials.json", Nothing),
-    ("credentials.db", Nothing),
-    ("service-account.json", Nothing),
-    ("serviceAccountKey.json", Nothing),
-    ("serviceaccount/token", Nothing),
-    ("/run/secrets", Anything),
-    ("/etc/kubernetes/admin.conf", Nothing),
-    ("/etc/passwd", Nothing),
-    ("/etc/gshadow", Nothing),
-    ("/etc/sudoers", Nothing),
-    ("/var/run/secrets", Anything),
-    ("computeMetadata/v1/instance/service-accounts", Anything),
-    ("metadata/identity/oauth2/token", Anything),
-    ("169.254.170.2", Anything),
-    ("latest/user-data", Nothing),
-    ("/security-credentials", Anything),
-    ("/service-accounts/default/token", Anything),
-];
+/// Parts of paths of secrets as tab-separated values, kept as data because they change often. The first lines describe
+/// the columns.
+const TABLE: &str = include_str!("../data/secret_paths.tsv");
+
+/// Returns the parts of paths of secrets, with the condition on the text that follows each.
+fn secrets() -> impl Iterator<Item = (&'static str, Then)> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).flat_map(|line| {
+        let (then, parts) = line.split_once('\t').unwrap_or_default();
+        let then = match then {
+            "nothing" => Nothing,
+            "new name" => NewName,
+            "whole folder" => WholeFolder,
+            "environment" => Environment,
+            _ => Anything,
+        };
+        parts.split('\t').map(move |part| (part, then))
+    })
+}
 
 /// Maximum length of a path in bytes. Longer texts are not considered paths.
 const LONGEST: usize = 300;
 
 /// Returns whether a constant-folded text is, or ends in, the path of a secret.
-#[must_use]
 pub fn is_secret(text: &str) -> bool {
-    static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
+    static SECRETS: LazyLock<Vec<(&str, Then)>> = LazyLock::new(|| secrets().collect());
+    static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(secrets().map(|(part, _)| part)));
     // Patterns that exclude a path, and executables.
     if text.len() > LONGEST || text.starts_with([':', '!']) || text.ends_with(".exe") {
         return false;
@@ -326,7 +185,6 @@ const STARTS: &[(&str, &str, bool)] = &[
 ];
 
 /// Returns the effect of writing to a path, if it is a steering file.
-#[must_use]
 pub fn steers(path: &str) -> Option<Steering> {
     let plain = path.replace('\\', "/").replace("//", "/");
     let is_own = plain.starts_with(['~', '/']) || plain.starts_with("$HOME") || plain.contains("/home/");

@@ -7,26 +7,16 @@ use crate::literals::Literals;
 
 use super::{
     language::Language,
-    lexical_words::LEXICAL_WORDS,
-    marks::KEYS,
     names::{CLIENTS, SECRET_WORDS},
-    shell_words::SHELL_WORDS,
     words::{
-        BY_NAME, CHANNEL, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING,
-        STORE, WHOLE, WORDS, WRITE,
+        BY_NAME, CHANNEL, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, KIND, LAUNCH, LEXICAL, PIECES, REMOVE, SECRET, SEND,
+        SHELL, STEERING, STORE, WHOLE, WRITE, words,
     },
 };
 
 /// Bit set of flow ends that a text has literals for, separately for each of three groups of languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ends(u64);
-
-/// Number of bits per group of languages. Python and JavaScript have the lowest bits.
-const KIND: u32 = 16;
-/// Bit offset of the shell group.
-const SHELL: u32 = KIND;
-/// Bit offset of the group of languages that are analysed without a grammar.
-const LEXICAL: u32 = 2 * KIND;
 
 /// Extracts the bits of one group.
 fn of_kind(ends: u64, shift: u32) -> u32 {
@@ -67,7 +57,6 @@ const FLOWS: &[u32] = &[
 
 impl Ends {
     /// Scans a text for the literals of all flow ends.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
         let mut all = 0;
@@ -88,7 +77,6 @@ impl Ends {
 
     /// Returns whether a flow may start, end or pass in this file, given the ends `far` of other files. A file that
     /// starts programs may contain a script in a language of another group.
-    #[must_use]
     pub fn may_flow(self, far: Self, language: Language) -> bool {
         let launches = self.launches(language);
         let of_language = |ends: Self| ends.told(language, launches);
@@ -138,9 +126,7 @@ struct Finder {
 
 impl Finder {
     fn new() -> Self {
-        let of_end =
-            |(ends, words): (u64, &'static [&'static str])| words.iter().map(move |text| Word::new(ends, text));
-        let words: Vec<Word> = words().flat_map(of_end).collect();
+        let words: Vec<Word> = words().map(|(ends, text)| Word::new(ends, text)).collect();
         Self { literals: Literals::new(words.iter().map(|word| word.text)), words }
     }
 }
@@ -178,7 +164,7 @@ impl Word {
             is_name: begins && all & PARTS == 0 && !is_hint && !PIECES_OF_NAMES.contains(&text),
             is_whole: WHOLE_NAMES.contains(&text),
             is_env: text.starts_with(".env"),
-            is_variable: KEYS.contains(&text) && text.starts_with(|c: char| c.is_ascii_uppercase()),
+            is_variable: all == ENVIRONMENT && text.starts_with(|c: char| c.is_ascii_uppercase()),
         }
     }
 
@@ -274,14 +260,6 @@ fn may_be_secret(text: &[u8]) -> bool {
     goes_on() || SECRET_WORDS.iter().any(has)
 }
 
-/// Returns the literals of all languages with their bits.
-fn words() -> impl Iterator<Item = (u64, &'static [&'static str])> {
-    let of = |words: &'static [(u32, &'static [&'static str])], shift: u32| {
-        words.iter().map(move |(ends, words)| (u64::from(*ends) << shift, *words))
-    };
-    of(WORDS, 0).chain(of(SHELL_WORDS, SHELL)).chain(of(LEXICAL_WORDS, LEXICAL))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +277,6 @@ mod tests {
     /// Sources with the programs, arguments and paths that the analysis compares.
     const PROGRAMS: &[&str] = &[
         include_str!("paths.rs"),
-        include_str!("marks.rs"),
         include_str!("parse/shell.rs"),
         include_str!("taint/command.rs"),
         include_str!("taint/packages.rs"),
@@ -329,8 +306,12 @@ mod tests {
             let texts = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
             texts.filter(|text| !text.contains('\n')).map(|text| (text, ends)).collect()
         };
+        let of_all_languages = include_str!("../data/words.tsv").lines().filter_map(|line| line.strip_prefix("any\t"));
+        let of_secrets = include_str!("../data/secret_paths.tsv").lines().filter(|line| !line.starts_with('#'));
+        let paths = of_all_languages.chain(of_secrets).flat_map(|line| line.split('\t').skip(1));
+        let paths = paths.map(|text| (text, u64::from(u32::MAX)));
         let mut wrong = Vec::new();
-        for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u64::from(u32::MAX))].concat() {
+        for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u64::from(u32::MAX)), paths.collect()].concat() {
             let is_known = NO_WORDS.iter().any(|known| text.contains(known));
             for (before, after) in [("", ""), ("'", "'"), ("\n", "\n"), ("${", "}")] {
                 let text = format!("{before}{text}{after}");
@@ -345,7 +326,7 @@ mod tests {
     /// The literal may also be only a prefix of the name.
     #[test]
     fn secret_variables_are_found_by_name() {
-        for key in KEYS.iter().filter(|key| key.ends_with('_')) {
+        for (_, key) in words().filter(|(ends, key)| *ends == u64::from(ENVIRONMENT) && key.ends_with('_')) {
             for text in
                 [format!("{key}TOKEN,"), format!("'{key}' + x"), format!("`{key}${{x}}`"), format!("x_api={key}key ")]
             {

@@ -124,7 +124,6 @@ struct Called<'v> {
 }
 
 /// Returns whether a data file contains the path of a secret.
-#[must_use]
 pub fn names_secret(text: &str) -> bool {
     secrets_named(text).next().is_some()
 }
@@ -193,7 +192,6 @@ pub struct Analysis<'p> {
 
 impl<'p> Analysis<'p> {
     /// Prepares the analysis of a set of programs.
-    #[must_use]
     pub fn new(programs: &'p [&'p Program], hosts: Hosts) -> Self {
         let mut functions: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         for (at, program) in programs.iter().enumerate() {
@@ -246,7 +244,6 @@ impl<'p> Analysis<'p> {
 
     /// Runs the analysis until it reaches a fixed point or the limit of passes. Returns the flows, sorted by position,
     /// and the programs that were analysed only in part.
-    #[must_use]
     pub fn run(mut self) -> (Vec<Flow>, BTreeSet<usize>) {
         for _ in 0..ROUNDS {
             self.changed.clear();

@@ -43,7 +43,6 @@ pub enum AgentLink {
 
 impl AgentLink {
     /// Returns the path of the link or copy.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::New(path) | Self::Already(path) => path,
@@ -94,7 +93,6 @@ impl AgentDir {
     }
 
     /// Returns whether the folder is the library's own, for example through a link to it.
-    #[must_use]
     pub fn is_library(&self, library: &Path) -> bool {
         crate::resolve(&self.path).is_ok_and(|real| real == library)
     }
@@ -119,13 +117,11 @@ impl AgentDir {
     }
 
     /// Returns whether the folder has any entry with the skill's name.
-    #[must_use]
     pub fn holds(&self, skill: &SkillName) -> bool {
         self.dir.symlink_metadata(skill.as_str()).is_ok()
     }
 
     /// Returns whether that entry is a link to the skill's folder in a library.
-    #[must_use]
     pub fn shows(&self, skill: &SkillName, library: &Path) -> bool {
         let folder = library.join(skill.as_str());
         self.link(skill.as_str()).leads_to(&folder)

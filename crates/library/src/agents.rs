@@ -33,13 +33,11 @@ pub struct Agent {
 
 impl Agent {
     /// Returns its skills folder in a project.
-    #[must_use]
     pub fn project_folder(&self, root: &Path) -> PathBuf {
         root.join(self.project_dir)
     }
 
     /// Returns its skills folder for the user whose home is `home`. `variable` looks up the environment.
-    #[must_use]
     pub fn user_folder(&self, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let below_home = self.home_dir?;
         match self.home_variable.and_then(variable) {
@@ -66,14 +64,12 @@ impl Agent {
 }
 
 /// Returns all agents, in the order of the table.
-#[must_use]
 pub fn agents() -> &'static [Agent] {
     static AGENTS: LazyLock<Vec<Agent>> = LazyLock::new(|| TABLE.lines().skip(1).filter_map(parse).collect());
     &AGENTS
 }
 
 /// Finds an agent by its id.
-#[must_use]
 pub fn find_agent(id: &str) -> Option<&'static Agent> {
     agents().iter().find(|agent| agent.id == id)
 }

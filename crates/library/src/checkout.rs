@@ -185,13 +185,11 @@ impl DisplacedFolder {
     }
 
     /// Returns the temporary name of the folder in the library.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Reads the folder's files. Returns `None` if it cannot be read as a skill.
-    #[must_use]
     pub fn bundle(&self, limits: &Limits) -> Option<Bundle> {
         folder::read(&self.root, &self.name, ToolFiles::Skip, limits).ok()
     }

@@ -200,7 +200,6 @@ pub(crate) fn written(_dir: &Dir, _name: &str) -> Option<Written> {
 
 /// Returns a random number that identifies this process. Process ids do not suffice, since containers that share a
 /// home may use the same ones.
-#[must_use]
 pub fn random_process_id() -> u64 {
     static ID: OnceLock<u64> = OnceLock::new();
     *ID.get_or_init(|| RandomState::new().build_hasher().finish() >> 16)

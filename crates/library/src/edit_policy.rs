@@ -43,7 +43,6 @@ pub struct EditPolicy(Arc<dyn EditRules>);
 
 impl EditPolicy {
     /// Shares the rules, so that clones of a home use the same ones.
-    #[must_use]
     pub fn new(rules: impl EditRules + 'static) -> Self {
         Self(Arc::new(rules))
     }

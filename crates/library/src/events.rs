@@ -147,7 +147,6 @@ impl Event {
     }
 
     /// Creates the event of a committed revision.
-    #[must_use]
     pub fn applied(operation: &str, skill: &str, revision: &Revision) -> Self {
         let action = revision.action.as_str();
         let event = Self::new(&revision.stamp, operation.to_owned(), skill, action, EventStatus::Applied);
@@ -155,28 +154,24 @@ impl Event {
     }
 
     /// Creates the event of an operation that was refused with an error.
-    #[must_use]
     pub fn refused(stamp: &Stamp, skill: &str, action: &str, code: &str, message: &str) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Refused);
         Self { code: Some(code.to_owned()), message: Some(message.to_owned()), ..event }
     }
 
     /// Creates the event of a proposal that was created or changed its state.
-    #[must_use]
     pub fn proposal(stamp: &Stamp, skill: &str, action: &str, status: EventStatus, id: &ProposalId) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, status);
         Self { proposal: Some(id.to_string()), ..event }
     }
 
     /// Creates the event of a decision of the gate about a revision.
-    #[must_use]
     pub fn decided(stamp: &Stamp, skill: &str, status: EventStatus, revision: &RevisionId, decision: Value) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, "gate", status);
         Self { revision: Some(revision.clone()), decision: Some(decision), ..event }
     }
 
     /// Creates the event of a setting that changed, with all settings of the skill.
-    #[must_use]
     pub fn set(stamp: &Stamp, skill: &str, action: &str, state: &SkillState) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Set);
         Self { set: serde_json::to_value(state).ok(), ..event }
@@ -185,7 +180,6 @@ impl Event {
 
 /// Returns a unique id for an operation: its time in nanoseconds, a random number of the process and a counter. Two
 /// operations never share an id, even with the same stamp.
-#[must_use]
 pub fn operation_id(stamp: &Stamp) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let count = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -54,7 +54,6 @@ impl Home {
     }
 
     /// Returns the scanner of this home.
-    #[must_use]
     pub fn scanner(&self) -> Scanner {
         self.scanner
     }
@@ -70,7 +69,6 @@ impl Home {
     }
 
     /// Returns the path, as given.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,32 +82,27 @@ impl Home {
     }
 
     /// Returns the path of `config.toml`.
-    #[must_use]
     pub fn config(&self) -> PathBuf {
         self.path.join("config.toml")
     }
 
     /// Returns the path of the embedded registry.
-    #[must_use]
     pub fn registry(&self) -> PathBuf {
         self.path.join("registry")
     }
 
     /// Returns the path of the mirrors of git registries. They can be deleted at any time.
-    #[must_use]
     pub fn mirrors(&self) -> PathBuf {
         self.path.join("registries")
     }
 
     /// Returns the path of the cache of bundles, by digest.
-    #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.path.join("cache")
     }
 
     /// Returns the folder for history and state of the library at `library` (an absolute, resolved path):
     /// `libraries/<first 16 digits of the path's sha256>`.
-    #[must_use]
     pub fn library(&self, library: &Path) -> PathBuf {
         let digest = Digest::of_bytes(library.as_os_str().as_encoded_bytes()).hex();
         self.path.join("libraries").join(digest.get(..16).unwrap_or(&digest))

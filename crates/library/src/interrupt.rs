@@ -73,13 +73,11 @@ pub fn raise() {
 }
 
 /// Returns whether the process was interrupted.
-#[must_use]
 pub fn is_raised() -> bool {
     RAISED.load(Ordering::Acquire)
 }
 
 /// Returns whether any section was closed, so that something may have changed.
-#[must_use]
 pub fn is_anything_done() -> bool {
     DONE.load(Ordering::Acquire)
 }
@@ -107,7 +105,6 @@ pub fn note_temporary(path: &Path) {
 }
 
 /// Returns the registered temporary folders. Most no longer exist.
-#[must_use]
 pub fn temporary() -> Vec<PathBuf> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

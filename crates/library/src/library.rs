@@ -195,37 +195,31 @@ impl Library {
     }
 
     /// Returns the folder: absolute, with links resolved.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the scope to which its skills belong.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
     /// Returns the folder of its history, state and events.
-    #[must_use]
     pub fn own_path(&self) -> &Path {
         &self.own
     }
 
     /// Returns the folder of its history.
-    #[must_use]
     pub fn history_path(&self) -> PathBuf {
         self.own.join(HISTORY)
     }
 
     /// Returns the scanner for its skills.
-    #[must_use]
     pub fn scanner(&self) -> Scanner {
         self.scanner
     }
 
     /// Returns the size limits for its skills.
-    #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -25,7 +25,6 @@ pub struct LinkTarget {
 
 impl LinkTarget {
     /// Creates a target for a link, without replacing anything.
-    #[must_use]
     pub fn link(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), copy: false, replaces: false, hidden: false }
     }
@@ -132,7 +131,6 @@ type FindTargets = dyn Fn(&Path, &SkillName) -> Vec<LinkTarget> + Send + Sync;
 
 impl Linker {
     /// Creates a linker that calls this function with a library's resolved path and a skill.
-    #[must_use]
     pub fn new(find: impl Fn(&Path, &SkillName) -> Vec<LinkTarget> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }

@@ -23,7 +23,6 @@ pub enum Scope {
 
 impl Scope {
     /// Returns the name used in output and JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",

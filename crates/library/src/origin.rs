@@ -140,7 +140,6 @@ impl Origin {
     pub const ARCHIVE: &'static str = "archive";
 
     /// Returns the word for the kind of source.
-    #[must_use]
     pub fn kind(&self) -> &str {
         match self {
             Self::Registry(_) => Self::REGISTRY,
@@ -152,7 +151,6 @@ impl Origin {
     }
 
     /// Returns the location of the registry, the git URL, or the path.
-    #[must_use]
     pub fn location(&self) -> &str {
         match self {
             Self::Registry(release) => &release.registry,
@@ -163,7 +161,6 @@ impl Origin {
     }
 
     /// Returns the full name: `owner/name` in a registry, the bare name from other sources.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.skill() {
             Ok(release) => release.name.to_string(),
@@ -173,13 +170,11 @@ impl Origin {
 
     /// Returns the full name of a skill with this folder: `owner/name` in a registry, the folder's name from other
     /// sources. It is unique in a library.
-    #[must_use]
     pub fn name_in(&self, folder: &SkillName) -> String {
         self.qualified_name().unwrap_or_else(|| folder.to_string())
     }
 
     /// Returns the name without the owner.
-    #[must_use]
     pub fn bare_name(&self) -> &SkillName {
         match self.skill() {
             Ok(release) => &release.name.name,
@@ -188,19 +183,16 @@ impl Origin {
     }
 
     /// Returns the release, if the source is a registry.
-    #[must_use]
     pub fn as_registry(&self) -> Option<&RegistryRelease> {
         self.skill().ok()
     }
 
     /// Returns `owner/name`, if the source is a registry.
-    #[must_use]
     pub fn qualified_name(&self) -> Option<String> {
         self.as_registry().map(|release| release.name.to_string())
     }
 
     /// Returns the version, if the source has one.
-    #[must_use]
     pub fn version(&self) -> Option<String> {
         match self.skill() {
             Ok(release) => Some(release.version.to_string()),
@@ -209,7 +201,6 @@ impl Origin {
     }
 
     /// Returns the commit of a git source.
-    #[must_use]
     pub fn commit(&self) -> Option<&CommitId> {
         match self {
             Self::Git { commit, .. } => commit.as_ref(),
@@ -218,7 +209,6 @@ impl Origin {
     }
 
     /// Returns the digest of the installed files.
-    #[must_use]
     pub fn digest(&self) -> SourceDigest {
         match self.skill() {
             Ok(release) => SourceDigest::Known(release.digest),
@@ -241,7 +231,6 @@ impl Origin {
 
     /// Formats the release for people: the name, and the version, or else the start of the commit or digest,
     /// whichever distinguishes releases.
-    #[must_use]
     pub fn release(&self) -> String {
         let digits = |id: &str, from: usize| id.get(from..from + 12).unwrap_or(id).to_owned();
         let which = match (self.version(), self.commit()) {
@@ -271,7 +260,6 @@ impl fmt::Display for RegistryRelease {
 
 impl SourceDigest {
     /// Returns the digest, if the files are known.
-    #[must_use]
     pub fn known(&self) -> Option<Digest> {
         match self {
             Self::Known(digest) => Some(*digest),
@@ -293,16 +281,12 @@ impl FromStr for SourceDigest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        match text.starts_with("sha256:") {
-            true => text.parse().map(Self::Known),
-            false => Ok(Self::Foreign(text.to_owned())),
-        }
+        if text.starts_with("sha256:") { text.parse().map(Self::Known) } else { Ok(Self::Foreign(text.to_owned())) }
     }
 }
 
 impl CommitId {
     /// Returns all digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -60,7 +60,6 @@ impl OutcomeKind {
     pub const ALL: [Self; 5] = [Self::Activated, Self::Completed, Self::Failed, Self::Aborted, Self::Corrected];
 
     /// Returns the word used in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Activated => "activated",
@@ -72,7 +71,6 @@ impl OutcomeKind {
     }
 
     /// Parses the word of a kind; `None` if it is unknown.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
@@ -187,7 +185,6 @@ impl Outcome {
     }
 
     /// Parses the time of the event.
-    #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         self.ts.parse().ok()
     }

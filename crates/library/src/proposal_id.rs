@@ -37,7 +37,6 @@ impl ProposalId {
     }
 
     /// Derives a new id from that of an operation ([`crate::operation_id`]).
-    #[must_use]
     pub fn of_operation(operation: &str) -> Self {
         let sum: [u8; 32] = Sha256::digest(operation.as_bytes()).into();
         let mut number = sum.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -51,7 +50,6 @@ impl ProposalId {
     }
 
     /// Returns the id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

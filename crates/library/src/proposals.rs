@@ -51,7 +51,6 @@ pub enum ProposalState {
 
 impl ProposalState {
     /// Returns the word used in JSON and output.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -65,14 +64,12 @@ impl ProposalState {
     }
 
     /// Returns whether it still waits for a decision or an edit.
-    #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Stale | Self::Quarantined)
     }
 
     /// Returns whether a proposal of this state may get the other one. An open proposal can be amended, put aside or
     /// closed. A closed one stays as it is, but an expired one can still be rejected.
-    #[must_use]
     pub fn may_become(self, next: Self) -> bool {
         self.is_open() || (self == Self::Expired && next == Self::Rejected)
     }
@@ -107,7 +104,6 @@ impl ProposedRelease {
     pub const OURS: &'static str = "yours";
 
     /// Returns the number, from 1, of the first line in a text that is a conflict marker of this merge.
-    #[must_use]
     pub fn marker_line(&self, text: &str) -> Option<usize> {
         merge::marker_line(text, Self::OURS, &self.origin.release())
     }
@@ -137,7 +133,6 @@ pub struct ProposalDecision {
 
 impl ProposalDecision {
     /// Creates a decision of the stamp's actor without a revision.
-    #[must_use]
     pub fn by(stamp: &Stamp) -> Self {
         Self { by: stamp.actor.clone(), time: stamp.time, reason: stamp.reason.clone(), revision: None }
     }
@@ -232,7 +227,6 @@ pub enum ProposalEntry {
 
 impl ProposalEntry {
     /// Returns the id from the file's name.
-    #[must_use]
     pub fn id(&self) -> &ProposalId {
         match self {
             Self::Whole(proposal) => &proposal.id,
@@ -241,7 +235,6 @@ impl ProposalEntry {
     }
 
     /// Returns the skill, which may be unknown for a damaged file.
-    #[must_use]
     pub fn skill(&self) -> Option<&SkillName> {
         match self {
             Self::Whole(proposal) => Some(&proposal.skill),
@@ -250,7 +243,6 @@ impl ProposalEntry {
     }
 
     /// Returns whether it still needs a decision.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         match self {
             Self::Whole(proposal) => proposal.state.is_open(),
@@ -259,7 +251,6 @@ impl ProposalEntry {
     }
 
     /// Returns the proposal, unless it is damaged.
-    #[must_use]
     pub fn into_whole(self) -> Option<Proposal> {
         match self {
             Self::Whole(proposal) => Some(*proposal),
@@ -276,7 +267,6 @@ impl ProposalEntry {
     }
 
     /// Returns the bytes of its file when it was read.
-    #[must_use]
     pub fn file(&self) -> Option<&[u8]> {
         match self {
             Self::Whole(proposal) => proposal.kept.file.as_deref(),
@@ -306,7 +296,6 @@ pub struct HeldChange<'a> {
 
 impl Proposal {
     /// Creates a pending proposal of the stamp's actor. It can be accepted until `expires`.
-    #[must_use]
     pub fn new(change: HeldChange<'_>, stamp: &Stamp, expires: Timestamp) -> Self {
         Self {
             id: ProposalId::of_operation(&operation_id(stamp)),
@@ -352,14 +341,12 @@ impl Proposal {
     }
 
     /// Parses the file of a proposal of another library. Returns `None` if it is damaged.
-    #[must_use]
     pub fn received(id: &ProposalId, bytes: Vec<u8>) -> Option<Self> {
         let proposal = document::parse(id.clone(), bytes).into_whole()?;
         Some(Self { kept: StoredProposal::default(), ..proposal })
     }
 
     /// Returns whether it is open and its time limit has passed.
-    #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.state.is_open() && self.expires <= now
     }
@@ -397,7 +384,6 @@ fn with_files(
 }
 
 /// Returns the difference between two states of a skill, with the content of the second.
-#[must_use]
 pub fn changed_files(before: &Bundle, after: &Bundle) -> Vec<ProposedFile> {
     let written = after.files().filter(|(path, file)| before.get(path) != Some(file)).map(|(path, file)| {
         let change = if before.get(path).is_some() { Change::Modified } else { Change::Added };

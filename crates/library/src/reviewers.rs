@@ -139,7 +139,6 @@ impl Reviewers {
     }
 
     /// Returns the path of the file, for messages.
-    #[must_use]
     pub fn path(home: &Home) -> std::path::PathBuf {
         Path::join(home.path(), FILE)
     }

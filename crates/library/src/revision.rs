@@ -26,7 +26,6 @@ pub enum ActorKind {
 
 impl ActorKind {
     /// Returns the word used in `--actor KIND:ID`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -56,7 +55,6 @@ pub struct ActorError(pub String);
 
 impl Actor {
     /// Creates an actor with a sanitised id: without control characters, and truncated to 200 bytes.
-    #[must_use]
     pub fn new(kind: ActorKind, id: impl Into<String>) -> Self {
         let mut id = id.into();
         id.retain(|c| !c.is_control());
@@ -76,10 +74,7 @@ impl FromStr for Actor {
             .into_iter()
             .find(|known| known.as_str() == kind)
             .ok_or_else(error)?;
-        if id.len() > ID_BYTES || id.chars().any(char::is_control) {
-            return Err(error());
-        }
-        Ok(Self::new(kind, id))
+        if id.len() > ID_BYTES || id.chars().any(char::is_control) { Err(error()) } else { Ok(Self::new(kind, id)) }
     }
 }
 
@@ -145,7 +140,6 @@ impl Action {
     ];
 
     /// Returns the word used in trailers, events and JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -166,7 +160,6 @@ impl Action {
     }
 
     /// Parses the word of an action; `None` if it is unknown.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == word)
     }
@@ -189,7 +182,6 @@ pub struct Stamp {
 
 impl Stamp {
     /// Creates a stamp without reason, run and thread.
-    #[must_use]
     pub fn new(actor: Actor, time: Timestamp) -> Self {
         Self { actor, time, reason: None, run: None, thread: None }
     }
@@ -209,19 +201,16 @@ pub struct RevisionId(String);
 
 impl RevisionId {
     /// Wraps an id returned by a storage.
-    #[must_use]
     pub fn new(hex: String) -> Self {
         Self(hex)
     }
 
     /// Returns all 40 digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the first twelve digits, for display.
-    #[must_use]
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -281,7 +270,6 @@ pub struct Revision {
 impl Revision {
     /// Returns whether the content passed the scanner when it was committed. A blocked hand edit is kept but never
     /// restored, published or served.
-    #[must_use]
     pub fn was_cleared(&self) -> bool {
         self.verdict != Verdict::Block
     }
@@ -305,7 +293,6 @@ pub enum Content {
 
 impl Content {
     /// Returns the files; empty for a tombstone.
-    #[must_use]
     pub fn bundle(&self) -> Bundle {
         match self {
             Self::Cleared(cleared) => cleared.bundle().clone(),
@@ -315,7 +302,6 @@ impl Content {
     }
 
     /// Returns the digest over the files, as computed by the scanner.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         match self {
             Self::Cleared(cleared) => cleared.digest(),
@@ -325,7 +311,6 @@ impl Content {
     }
 
     /// Returns the ruleset version with which it was scanned.
-    #[must_use]
     pub fn ruleset(&self) -> &str {
         match self {
             Self::Cleared(cleared) => &cleared.report().ruleset,
@@ -335,7 +320,6 @@ impl Content {
     }
 
     /// Returns the verdict of the scanner. A tombstone is allowed.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Cleared(cleared) => cleared.report().verdict(),
@@ -405,7 +389,6 @@ pub struct Upstream {
 
 impl NewRevision {
     /// Creates a revision without origin, proposal or merged release.
-    #[must_use]
     pub fn new(content: Content, action: Action, stamp: Stamp) -> Self {
         Self {
             content,

@@ -139,7 +139,6 @@ pub struct StoredWaiver {
 
 impl StoredWaiver {
     /// Returns the waiver for the scanner; `None` if it has expired or a part of it cannot be parsed.
-    #[must_use]
     pub fn at(&self, now: Timestamp) -> Option<Waiver> {
         let until: Timestamp = self.until.parse().ok()?;
         (now < until).then_some(())?;
@@ -166,7 +165,6 @@ impl StoredWaiver {
 
 impl SkillState {
     /// Returns the waivers that are active at a moment.
-    #[must_use]
     pub fn waivers_at(&self, now: Timestamp) -> Waivers {
         Waivers::new(self.waivers.iter().filter_map(|stored| stored.at(now)))
     }
@@ -231,7 +229,6 @@ impl SkillState {
     }
 
     /// Returns whether a person disabled the skill or hid it from an agent. A missing record counts as a person.
-    #[must_use]
     pub fn is_hidden_by_person(&self) -> bool {
         let by = self.disabled_by.as_deref().map(str::parse::<Actor>);
         let is_person = !matches!(by, Some(Ok(Actor { kind: ActorKind::Agent | ActorKind::Optimizer, .. })));
@@ -296,13 +293,11 @@ impl State {
 
     /// Returns the pinned skill with a name in any capitalisation, since such names are the same folder on a
     /// case-insensitive file system.
-    #[must_use]
     pub fn pinned_as(&self, skill: &SkillName) -> Option<&str> {
         self.pinned.get(&skill.as_str().to_lowercase()).map(String::as_str)
     }
 
     /// Returns the settings of a skill; the defaults if it has no entry.
-    #[must_use]
     pub fn of(&self, skill: &SkillName) -> SkillState {
         self.skills.get(skill.as_str()).cloned().unwrap_or_default()
     }
@@ -399,10 +394,7 @@ impl State {
 
 fn check_number(skills: usize) -> Result<(), String> {
     let limit = Limits::default().state_skills;
-    match skills > limit {
-        true => Err(format!("it has {skills} skills, but the limit is {limit}")),
-        false => Ok(()),
-    }
+    if skills > limit { Err(format!("it has {skills} skills, but the limit is {limit}")) } else { Ok(()) }
 }
 
 fn read_part<T: DeserializeOwned>(part: &str) -> Result<T, StateError> {

@@ -23,7 +23,6 @@ const VERBATIM: &str = r"\\?\";
 
 impl System {
     /// Returns the system for which the program was built.
-    #[must_use]
     pub const fn this() -> Self {
         if cfg!(windows) {
             Self::Windows
@@ -36,7 +35,6 @@ impl System {
 
     /// Returns whether a text begins with a drive and a separator, such as `C:\` or `C:/`. Elsewhere it may be the name
     /// of a host or a file.
-    #[must_use]
     pub fn is_drive_path(self, text: &str) -> bool {
         let mut start = text.chars();
         let is_drive = start.next().is_some_and(|c| c.is_ascii_alphabetic()) && start.next() == Some(':');
@@ -46,7 +44,6 @@ impl System {
     /// Returns a resolved path as people and other programs write it. On Windows, resolved paths are verbatim
     /// (`\\?\C:\skills`), a form that git and `cmd` do not take. A path that only this form can express is unchanged:
     /// one on a network, a long one, and one with a device name or a name that ends in a dot or a space.
-    #[must_use]
     pub fn plain_path(self, path: &str) -> &str {
         let Some(plain) = path.strip_prefix(VERBATIM) else { return path };
         let is_kept = |name: &str| !name.ends_with(['.', ' ']) && !skill::is_device_name(name);
@@ -58,7 +55,6 @@ impl System {
     /// Returns the text that a link in the folder `from` has, for a target. Both paths are absolute and without `..`.
     /// It is relative if the two share more than the root, so that a tree of both can be moved. On Windows it is the
     /// target, since junctions have absolute targets only.
-    #[must_use]
     pub fn link_text(self, from: &Path, target: &Path) -> PathBuf {
         let shared = from.components().zip(target.components()).take_while(|(a, b)| a == b).count();
         if self == Self::Windows || shared < 2 {
@@ -69,25 +65,21 @@ impl System {
     }
 
     /// Returns whether files have an executable bit. Elsewhere it is taken from the recorded revision.
-    #[must_use]
     pub fn has_executable_bits(self) -> bool {
         self != Self::Windows
     }
 
     /// Returns whether a folder can be synced. Windows cannot flush one; NTFS logs changes of names itself.
-    #[must_use]
     pub fn syncs_folders(self) -> bool {
         self != Self::Windows
     }
 
     /// Returns whether a lock on a file keeps others from reading it, so that readers must take it too.
-    #[must_use]
     pub fn locks_keep_readers_out(self) -> bool {
         self == Self::Windows
     }
 
     /// Returns the environment variable that names the user's home folder.
-    #[must_use]
     pub fn home_variable(self) -> &'static str {
         if self == Self::Windows { "USERPROFILE" } else { "HOME" }
     }
@@ -95,7 +87,6 @@ impl System {
     /// Returns whether the error code of a system call means that links cannot be made at a place, so that a copy is
     /// needed. Elsewhere than on Windows this is an error: a file system without links has no executable bits either,
     /// and a copy there could not be told from one that was edited.
-    #[must_use]
     pub fn lacks_links(self, code: Option<i32>) -> bool {
         // ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED, as exFAT answers, and ERROR_PRIVILEGE_NOT_HELD.
         self == Self::Windows && matches!(code, Some(1 | 50 | 1314))

@@ -54,10 +54,7 @@ fn begins_skill(text: &str) -> bool {
 /// # Errors
 /// Returns a message with that reason.
 pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
-    match is_heavier(text, SETTINGS_WEIGHT) {
-        true => Err("it has too many values".to_owned()),
-        false => Ok(()),
-    }
+    if is_heavier(text, SETTINGS_WEIGHT) { Err("it has too many values".to_owned()) } else { Ok(()) }
 }
 
 /// Parses a small file of skillhub.

@@ -16,7 +16,6 @@ pub const GATE: &str = "skillhub";
 
 impl Revision {
     /// Returns whether the gate made it.
-    #[must_use]
     pub fn is_by_gate(&self) -> bool {
         self.stamp.actor.kind == ActorKind::Optimizer && self.stamp.actor.id == GATE
     }
@@ -89,7 +88,6 @@ pub struct StoredSetBack {
 
 impl StoredSetBack {
     /// Returns whether it is still in force. An unreadable time counts as in the future.
-    #[must_use]
     pub fn holds(&self, now: Timestamp) -> bool {
         self.until.parse::<Timestamp>().map_or(true, |until| now < until)
     }
@@ -107,7 +105,6 @@ pub enum Arm {
 
 impl StoredTrial {
     /// Returns the arm of a run that has read neither revision yet.
-    #[must_use]
     pub fn arm(&self, run: &str) -> Arm {
         let sum: [u8; 32] = Sha256::new().chain_update(&self.id).chain_update([0]).chain_update(run).finalize().into();
         let number = sum.iter().take(4).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));

@@ -55,7 +55,6 @@ struct Content {
 
 impl Verdicts {
     /// Reads the cache of a home. `program` identifies the build of the program.
-    #[must_use]
     pub fn of(home: &Home, program: &str) -> Self {
         let made_by = format!("{} {program}", home.scanner().ruleset());
         let known: Option<Content> = read_private(home, KIND, FILE);
@@ -64,7 +63,6 @@ impl Verdicts {
     }
 
     /// Creates a cache in memory, which is not stored.
-    #[must_use]
     pub fn for_now(scanner: Scanner) -> Self {
         Self { scanner, ..Self::default() }
     }

@@ -14,7 +14,6 @@ type EventListener = dyn Fn(&Path, &[Event]) + Send + Sync;
 
 impl Watcher {
     /// Creates a watcher that calls this function.
-    #[must_use]
     pub fn new(tell: impl Fn(&Path, &[Event]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }

@@ -237,7 +237,6 @@ impl Fails for HostError {
 
 impl Host {
     /// Returns all supported hosts.
-    #[must_use]
     pub fn all() -> &'static [Self] {
         HOSTS
     }
@@ -265,14 +264,12 @@ impl Host {
     }
 
     /// Returns the candidate configuration files of the user. `variable` reads an environment variable.
-    #[must_use]
     pub fn user_files(&self, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
         let folder = |file: &UserFile| file.variable.and_then(&variable).unwrap_or_else(|| home.join(file.folder));
         self.user.iter().map(|file| folder(file).join(file.file)).collect()
     }
 
     /// Renders the entry as a complete configuration file, for a user to paste.
-    #[must_use]
     pub fn snippet(&self, entry: &ServerEntry) -> String {
         let made = match self.form {
             Form::Codex => toml::set("", SERVER, entry),
@@ -317,7 +314,6 @@ impl Host {
     }
 
     /// Returns whether the text of a configuration file has a server named `skillhub` that runs `mcp`.
-    #[must_use]
     pub fn starts_skillhub(&self, text: &str) -> bool {
         let words = match self.form {
             Form::Codex => toml::words(text, SERVER),
@@ -327,7 +323,6 @@ impl Host {
     }
 
     /// Returns the names of all servers in the text of a configuration file, none if it cannot be read.
-    #[must_use]
     pub fn servers(&self, text: &str) -> Vec<String> {
         match self.form {
             Form::Codex => toml::names(text),
@@ -336,7 +331,6 @@ impl Host {
     }
 
     /// Returns whether the text of a configuration file holds nothing, or only an empty list of servers.
-    #[must_use]
     pub fn is_bare(&self, text: &str) -> bool {
         let plain: String = text.split_whitespace().collect();
         plain.is_empty() || plain == "{}" || plain == format!("{{\"{}\":{{}}}}", self.container())

@@ -65,7 +65,6 @@ impl HttpAuth {
     }
 
     /// Returns the bearer token, given or generated.
-    #[must_use]
     pub fn token(&self) -> &str {
         self.token.text()
     }

@@ -37,14 +37,12 @@ pub struct Remote {
 
 impl Remote {
     /// Creates a client for these servers without starting any of them.
-    #[must_use]
     pub fn new(servers: BTreeMap<String, ServerSettings>) -> Self {
         let place = |(name, server): (String, ServerSettings)| (name.clone(), ServerSlot::new(name, server));
         Self { engine: Engine::default(), places: servers.into_iter().map(place).collect() }
     }
 
     /// Returns the servers whose tools are currently unavailable, each with its error message.
-    #[must_use]
     pub fn faults(&self) -> Vec<(String, String)> {
         let why = |(name, place): (&String, &ServerSlot)| place.fault().map(|fault| (name.clone(), fault.message));
         self.places.iter().filter_map(why).collect()

@@ -72,7 +72,6 @@ impl Servers {
     }
 
     /// Creates the server's side of a new connection.
-    #[must_use]
     pub fn connect(&self) -> Server {
         let stamp = library::Stamp::new(Actor::new(ActorKind::Agent, "mcp"), Timestamp::now());
         let run = format!("mcp-{}", library::operation_id(&stamp)).into();

@@ -82,10 +82,7 @@ impl Call<'_> {
     /// Returns `Ok` if a person has accepted exactly this question, else the refusal that asks it. `hint` names the way
     /// to do it without the agent.
     pub fn ask(&self, what: &str, question: Question, hint: impl Into<Hint>) -> Result<(), Refusal> {
-        match self.agreed.contains(&question.key) {
-            true => Ok(()),
-            false => Err(Refusal::to_ask(what, question, hint)),
-        }
+        if self.agreed.contains(&question.key) { Ok(()) } else { Err(Refusal::to_ask(what, question, hint)) }
     }
 }
 

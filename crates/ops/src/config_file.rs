@@ -49,7 +49,6 @@ pub enum ConfigKind {
 
 impl ConfigKind {
     /// Guesses the kind from the names of a file and its folder. [`Self::Config`] if they match no other kind.
-    #[must_use]
     pub fn of(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let by_name = [("policy", Self::Policy), ("serve", Self::Serve), ("rules", Self::Rules), (".lock", Self::Lock)];
@@ -102,7 +101,6 @@ impl ConfigFault {
 impl Workspace {
     /// Returns the files that settings are read from, existing or not: `config.toml` of the home, the system's policy
     /// file, and the policy file that the environment names.
-    #[must_use]
     pub fn config_files(&self) -> Vec<ConfigFile> {
         let policy = |path| ConfigFile { kind: ConfigKind::Policy, path };
         let named = (self.setup().variables)(POLICY_VARIABLE).map(|path| policy(self.cwd.join(path)));

@@ -47,7 +47,6 @@ pub enum Decision {
 impl Inbox {
     /// Lists the items, the proposals first. A changed skill comes before its own proposals: once its change is kept, an
     /// accepted proposal is kept as well, and is not shown again as a part of the change.
-    #[must_use]
     pub fn items(&self) -> Vec<InboxItem> {
         let (mut items, mut left) = (Vec::new(), self.skills.clone());
         let skill = |(place, name): (usize, SkillName)| InboxItem::Skill(place, name);
@@ -62,7 +61,6 @@ impl Inbox {
 
 impl ShownItem {
     /// Lists the possible decisions, each with its word.
-    #[must_use]
     pub fn decisions(&self) -> Vec<(&'static str, Decision)> {
         match self {
             Self::Proposal(_, None) => vec![("reject", Decision::Revert)],
@@ -76,7 +74,6 @@ impl ShownItem {
     }
 
     /// Returns whether there are files that a person could edit before the decision.
-    #[must_use]
     pub fn is_editable(&self) -> bool {
         match self {
             Self::Proposal(_, difference) => difference.is_some(),

@@ -113,7 +113,6 @@ impl Inbox {
     }
 
     /// Returns the pending proposals and these skills as JSON.
-    #[must_use]
     pub fn document(&self, skills: &[InboxSkill], now: Timestamp) -> Value {
         let deltas = documents::deltas(&self.libraries, &self.proposals);
         let mut document = documents::proposals(&self.proposals, &deltas, now);
@@ -141,13 +140,11 @@ impl InboxSkill {
     }
 
     /// Returns whether a run was reported as a success. Otherwise no rate is shown.
-    #[must_use]
     pub fn is_rated(&self) -> bool {
         self.since.successes + self.before.successes > 0
     }
 
     /// Describes the runs before and since the checkpoint. `None` if no result is known.
-    #[must_use]
     pub fn results(&self) -> Option<String> {
         let words = |count: &Count| count.words(self.is_rated());
         let results = match (self.before.known(), self.since.known()) {
@@ -160,7 +157,6 @@ impl InboxSkill {
     }
 
     /// Returns the change as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         let ChangedSkill { skill, checkpoint, revisions, edited, difference, delta, findings, .. } = &self.change;
         let is_rated = self.is_rated();

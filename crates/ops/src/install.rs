@@ -173,7 +173,6 @@ fn keep_from_agents(
 }
 
 /// Builds the document with the result of each skill and the most severe error. Also returns the kind of that error.
-#[must_use]
 pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
     let kind_of = |skill: &&Installed| skill.error.as_ref().map(|error| error.failure().kind);
     let kind = installed.iter().filter_map(|skill| kind_of(&skill)).max();

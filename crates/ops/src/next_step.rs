@@ -5,7 +5,6 @@ use skill::{failure::NextStep, uri};
 
 /// Returns the call of a tool of the MCP server, or else the command. `listed` maps the tools that the client was
 /// offered to their names in its list.
-#[must_use]
 pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) -> String {
     let call = |tool: &str, arguments: Value| {
         listed(tool).map_or_else(|| step.command(), |name| format!("{name} {arguments}"))
@@ -36,7 +35,6 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
 }
 
 /// Returns the request to the gateway.
-#[must_use]
 pub fn request(step: &NextStep) -> String {
     let of_skill = |name: &str, rest: &str| format!("/api/skills/custom/{}{rest}", uri::component(name));
     match step {

@@ -20,7 +20,6 @@ pub struct Recorded {
 
 impl Recorded {
     /// Formats the results as JSON.
-    #[must_use]
     pub fn document(&self) -> Value {
         let RecordSummary { recorded, doubles, unrecorded, skills } = &self.told;
         let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();

@@ -36,7 +36,6 @@ pub struct Question {
 
 impl Question {
     /// Creates a question. `about` must contain everything that would be done, including what the text omits.
-    #[must_use]
     pub fn new(text: impl Into<String>, about: &Value) -> Self {
         let text = text.into();
         let key = Digest::of_bytes(json!([text, about]).to_string().as_bytes()).hex();
@@ -46,7 +45,6 @@ impl Question {
 
 impl Refusal {
     /// Creates a refusal that does not come from an error of a lower crate.
-    #[must_use]
     pub fn new(kind: FailureKind, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -57,19 +55,16 @@ impl Refusal {
     }
 
     /// Creates the error for an invalid request.
-    #[must_use]
     pub fn request(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, "invalid_request", message)
     }
 
     /// Creates a usage error.
-    #[must_use]
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, "usage", message)
     }
 
     /// Converts an I/O error.
-    #[must_use]
     pub fn io(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::Interrupted => library::interrupt::Interrupted.into(),
@@ -98,7 +93,6 @@ impl Refusal {
     }
 
     /// Creates the refusal of an operation that a person has to confirm. `hint` is for clients that cannot ask.
-    #[must_use]
     pub fn to_ask(what: &str, question: Question, hint: impl Into<Hint>) -> Self {
         let message = format!("{what} requires the approval of a person");
         let refusal = Self::new(FailureKind::Refused, "policy_denied", message).hint(hint);
@@ -106,7 +100,6 @@ impl Refusal {
     }
 
     /// Formats the error as a document, with the operations in its hint as given by `step`.
-    #[must_use]
     pub fn document(&self, step: impl Fn(&NextStep) -> String) -> Value {
         let hint = self.failure.hint.as_ref().map(|hint| hint.with(step));
         json!({"ok": false, "error": {

@@ -15,7 +15,6 @@ impl Workspace {
 
     /// Returns the options of a search with at most `limit` results. A registry that the user names is searched alone,
     /// and public sources only if the user agreed.
-    #[must_use]
     pub fn search_request(&self, limit: usize) -> SearchRequest {
         let public = self.config.search.public.unwrap_or_default();
         SearchRequest { limit, offline: false, only_registries: self.registry.is_some(), public }
@@ -44,7 +43,6 @@ pub struct SearchDocument<'a> {
 
 impl<'a> SearchDocument<'a> {
     /// Creates the answer of a search.
-    #[must_use]
     pub fn of(found: &'a SearchResults) -> Self {
         let skipped = found.skipped.iter().chain(&found.ignored).map(String::as_str).collect();
         Self { ok: true, results: &found.results, skipped, sources: &found.sources }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 /// Escapes control characters, separators of lines and invisible characters in a line, except tabs.
-#[must_use]
 pub fn visible(line: &str) -> String {
     let breaks = |c: char| (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}');
     let hidden = |c: char| breaks(c) || scan::characters::is_invisible(c);

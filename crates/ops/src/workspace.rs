@@ -196,10 +196,7 @@ impl Workspace {
 
     /// Opens the user's library if its skills are visible in addition to those of the selected one.
     fn library_behind(&self) -> Result<Option<Library>, Refusal> {
-        if self.place.named || self.place.scope != Scope::Project {
-            return Ok(None);
-        }
-        self.user_library().map(Some)
+        if self.place.named || self.place.scope != Scope::Project { Ok(None) } else { self.user_library().map(Some) }
     }
 
     /// Returns the locations in which agents find skills: the visible libraries and, `with_folders`, the agents'

@@ -46,7 +46,6 @@ pub struct BoundedCommand {
 
 impl BoundedCommand {
     /// Creates an order for a program that reads nothing, writes nothing and is killed at once with its own group.
-    #[must_use]
     pub fn new(command: Command, time: Duration) -> Self {
         let (grace, membership) = (Duration::ZERO, Membership::Own);
         Self { command, input: Vec::new(), time, output_bytes: None, grace, membership }
@@ -118,7 +117,6 @@ pub fn run(order: BoundedCommand, is_stopped: impl Fn() -> bool) -> io::Result<P
 /// system supports it. A watchdog inside its process group kills it 5 seconds after `time`, even if skillhub itself
 /// was killed.
 #[cfg(unix)]
-#[must_use]
 pub fn shell(line: &str, memory_mib: Option<u64>, time: Duration) -> Command {
     let mut command = child::command("sh");
     let kib = memory_mib.map_or(0, |mib| mib * 1024);
@@ -129,7 +127,6 @@ pub fn shell(line: &str, memory_mib: Option<u64>, time: Duration) -> Command {
 
 /// Creates a command for the system's shell. The limits are not supported on this system.
 #[cfg(not(unix))]
-#[must_use]
 pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
     let mut command = child::command("cmd");
     command.args(["/C", line]);

@@ -46,25 +46,21 @@ pub struct Archive {
 
 impl Archive {
     /// Wraps an archive from elsewhere, without checking it.
-    #[must_use]
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         Self { bytes, hash: OnceLock::new(), packed: None }
     }
 
     /// Returns the hash of the bytes, which identifies the archive.
-    #[must_use]
     pub fn hash(&self) -> Digest {
         *self.hash.get_or_init(|| Digest::of_bytes(&self.bytes))
     }
 
     /// Returns the digest of the skill from which [`pack`] made the archive. `None` for an archive from elsewhere.
-    #[must_use]
     pub fn packed(&self) -> Option<Digest> {
         self.packed
     }
 
     /// Returns the bytes alone.
-    #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -82,7 +78,6 @@ impl Deref for Archive {
 ///
 /// The bundle must be within the limits of zip without the 64-bit extension (65,535 files, 4 GiB). These are far above
 /// [`Limits`].
-#[must_use]
 pub fn pack(bundle: &Bundle) -> Archive {
     let mut archive = Vec::new();
     let mut directory = Vec::new();
@@ -219,10 +214,7 @@ fn check_number(files: usize, limits: &Limits) -> Result<(), ArchiveError> {
     if files == 0 {
         return Err(ArchiveError::Empty);
     }
-    if files > limit {
-        return Err(BundleError::TooManyFiles { files, limit }.into());
-    }
-    Ok(())
+    if files > limit { Err(BundleError::TooManyFiles { files, limit }.into()) } else { Ok(()) }
 }
 
 /// Checks the declared sizes before anything is inflated. [`read_member`] later checks each member against its

@@ -25,13 +25,11 @@ pub struct File {
 
 impl File {
     /// Returns the content as text if it is UTF-8 without NUL.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| memchr::memchr(0, &self.bytes).is_none())
     }
 
     /// Returns whether both files have the same mode and the same content, ignoring CRLF against LF in text.
-    #[must_use]
     pub fn same_but_line_ends(&self, other: &Self) -> bool {
         self.executable == other.executable
             && (self.bytes == other.bytes
@@ -161,13 +159,11 @@ impl Bundle {
     }
 
     /// Returns the file at a path.
-    #[must_use]
     pub fn get(&self, path: &SkillPath) -> Option<&File> {
         self.files.get(path)
     }
 
     /// Returns the text of `SKILL.md`, or `None` if the file is missing or not UTF-8.
-    #[must_use]
     pub fn skill_md(&self) -> Option<&str> {
         self.skill_md_file().and_then(File::text)
     }
@@ -185,7 +181,6 @@ impl Bundle {
     }
 
     /// Returns the frontmatter of `SKILL.md`, or `None` if it cannot be read within the default limits.
-    #[must_use]
     pub fn frontmatter(&self) -> Option<Arc<Frontmatter>> {
         self.reading(&Limits::default()).ok().map(|reading| reading.frontmatter)
     }
@@ -201,31 +196,26 @@ impl Bundle {
     }
 
     /// Returns the number of files.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
     /// Returns whether the bundle has no files, as in the revision written by a deletion.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// Returns the total size of all files in bytes.
-    #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes.len() as u64).sum()
     }
 
     /// Returns the digest that identifies the content.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| Digest::of_bundle(self))
     }
 
     /// Returns whether both bundles hold the same files, ignoring CRLF against LF in text files.
-    #[must_use]
     pub fn same_but_line_ends(&self, other: &Self) -> bool {
         self.len() == other.len()
             && self.files().zip(other.files()).all(|((p, a), (q, b))| p == q && a.same_but_line_ends(b))

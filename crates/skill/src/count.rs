@@ -3,7 +3,6 @@
 use std::fmt::Display;
 
 /// Formats a count with its noun: `1 skill`, `2 skills`, `0 entries`. The noun is passed in the singular.
-#[must_use]
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
     if count == "1" { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }

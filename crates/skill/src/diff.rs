@@ -74,7 +74,6 @@ pub struct BundleDiff {
 }
 
 /// Compares two states of a skill. An empty bundle represents a skill that does not exist.
-#[must_use]
 pub fn diff(from: &Bundle, to: &Bundle) -> BundleDiff {
     let mut diff = BundleDiff::default();
     for (change, text) in diff_files(from, to) {

@@ -21,7 +21,6 @@ pub struct DigestError(pub String);
 
 impl Digest {
     /// Hashes bytes with SHA-256.
-    #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         #[cfg(debug_assertions)]
         crate::work::note("hash", bytes);
@@ -31,7 +30,6 @@ impl Digest {
     /// Computes the digest of a skill. The input is `skillhub-digest-v1\n`, then for each file, sorted by path: the
     /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and the SHA-256 of the
     /// content.
-    #[must_use]
     pub fn of_bundle(bundle: &Bundle) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(b"skillhub-digest-v1\n");
@@ -46,26 +44,22 @@ impl Digest {
     }
 
     /// Returns the 64 hexadecimal digits without the prefix.
-    #[must_use]
     pub fn hex(&self) -> String {
         hex(&self.0)
     }
 
     /// Wraps 32 raw bytes, the inverse of [`Digest::as_bytes`].
-    #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns the 32 raw bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
 /// Formats bytes as lower-case hexadecimal digits.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' - 10 + half });
     let mut text = String::with_capacity(2 * bytes.len());

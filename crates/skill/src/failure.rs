@@ -46,7 +46,6 @@ pub struct Failure {
 
 impl Failure {
     /// Returns a failure without a hint.
-    #[must_use]
     pub fn new(kind: FailureKind, code: &'static str) -> Self {
         Self { kind, code, hint: None }
     }
@@ -64,7 +63,6 @@ impl Failure {
     }
 
     /// Returns the failure for an I/O error of the system.
-    #[must_use]
     pub fn io() -> Self {
         Self::new(FailureKind::Failed, "io")
     }

@@ -75,7 +75,6 @@ pub enum FrontmatterError {
 
 impl FrontmatterError {
     /// Returns the stable name of the rule, in `snake_case`.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::Missing => "frontmatter_missing",
@@ -87,7 +86,6 @@ impl FrontmatterError {
     }
 
     /// Returns the line of the file, from 1, if it is known.
-    #[must_use]
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Yaml { line, .. } => *line,
@@ -166,7 +164,6 @@ pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, se
 
 /// Formats a text as a YAML scalar that parses back to the same text after `key: `. It is quoted if a parser would read
 /// it differently (`no`, `1.10`, `a: b`).
-#[must_use]
 pub fn scalar(text: &str) -> String {
     let as_old_boolean = matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off");
     let line = format!("key: {text}\n");
@@ -184,10 +181,7 @@ pub fn scalar(text: &str) -> String {
 fn quoted(text: &str) -> String {
     let mut scalar = String::with_capacity(text.len() + 2);
     for c in serde_json::Value::from(text).to_string().chars() {
-        match is_plain(c) {
-            true => scalar.push(c),
-            false => scalar.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
+        if is_plain(c) { scalar.push(c) } else { scalar.push_str(&format!("\\u{:04x}", u32::from(c))) }
     }
     scalar
 }

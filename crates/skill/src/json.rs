@@ -2,7 +2,6 @@
 
 /// Counts the objects of a JSON text and its commas outside strings. Each list element except the first is preceded by
 /// a comma, and takes many times its size in memory.
-#[must_use]
 pub fn objects_and_commas(json: &[u8]) -> (usize, usize) {
     let (mut objects, mut commas, mut is_text, mut is_escaped) = (0, 0, false, false);
     for byte in json {

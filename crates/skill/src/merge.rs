@@ -91,7 +91,6 @@ pub struct Merge {
 
 impl Merge {
     /// Returns whether the bundle contains all changes of both sides.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.conflicts.is_empty()
     }

@@ -76,7 +76,6 @@ impl SkillName {
 
     /// Returns a name that registries accept, close to a title in any script: its Latin letters without accents and its
     /// digits. A title without these gets a name with the start of its hash.
-    #[must_use]
     pub fn suggested(title: &str) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let letters = title.nfkd().filter(|c| !is_combining_mark(*c) && *c != '\'').map(plain).collect::<String>();
@@ -97,25 +96,21 @@ impl SkillName {
     }
 
     /// Returns the name as text, in NFKC.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns whether Windows reserves the name for a device.
-    #[must_use]
     pub fn is_device_name(&self) -> bool {
         is_device_name(&self.0)
     }
 
     /// Returns whether registries accept the name: it conforms, is ASCII, and is not a reserved device name of Windows.
-    #[must_use]
     pub fn is_publishable(&self) -> bool {
         self.unpublishable().is_none()
     }
 
     /// Returns the reason why registries refuse the name, as a sentence about it. `None` if they accept it.
-    #[must_use]
     pub fn unpublishable(&self) -> Option<&'static str> {
         match () {
             () if is_device_name(&self.0) => Some("Windows reserves it for a device"),
@@ -232,7 +227,6 @@ impl Owner {
     }
 
     /// Returns the owner's name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

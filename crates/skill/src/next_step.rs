@@ -56,7 +56,6 @@ pub enum NextStep {
 
 impl NextStep {
     /// Returns the command for a shell, or the flag.
-    #[must_use]
     pub fn command(&self) -> String {
         let arguments = match self {
             Self::ListSkills => "list".to_owned(),
@@ -118,7 +117,6 @@ impl Hint {
     }
 
     /// Formats the sentence, with each operation as given by `step`.
-    #[must_use]
     pub fn with(&self, step: impl Fn(&NextStep) -> String) -> String {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.clone(),

@@ -66,19 +66,16 @@ impl SkillPath {
     }
 
     /// Returns the path of `SKILL.md`.
-    #[must_use]
     pub fn skill_md() -> Self {
         Self(Self::SKILL_MD.to_owned())
     }
 
     /// Returns whether this is `SKILL.md` at the top level of the skill.
-    #[must_use]
     pub fn is_skill_md(&self) -> bool {
         self.0 == Self::SKILL_MD
     }
 
     /// Returns the path as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -89,26 +86,22 @@ impl SkillPath {
     }
 
     /// Returns the last segment.
-    #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
     /// Returns the first segment of a path with several, such as `scripts` in `scripts/a.py`.
-    #[must_use]
     pub fn top_folder(&self) -> Option<&str> {
         self.0.split_once('/').map(|(folder, _)| folder)
     }
 
     /// Returns the text after the last dot of the file name, in lower case. Empty without a dot.
-    #[must_use]
     pub fn extension(&self) -> String {
         self.file_name().rsplit_once('.').map_or_else(String::new, |(_, ext)| ext.to_ascii_lowercase())
     }
 
     /// Returns the key under which two paths collide on some file system: NFKC, case-folded, without ignorable
     /// characters.
-    #[must_use]
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
@@ -144,10 +137,7 @@ fn check_whole(text: &str) -> Result<(), PathError> {
     if text.len() > limits.path_bytes || text.split('/').count() > limits.path_segments {
         return Err(PathError::TooLong(text.to_owned()));
     }
-    if !text.is_ascii() && !is_nfc(text) {
-        return Err(PathError::NotNormal(text.to_owned()));
-    }
-    Ok(())
+    if !text.is_ascii() && !is_nfc(text) { Err(PathError::NotNormal(text.to_owned())) } else { Ok(()) }
 }
 
 fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
@@ -161,10 +151,7 @@ fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
         return Err(PathError::TooLong(path.to_owned()));
     }
     let reserved = segment.ends_with(['.', ' ']) || segment.starts_with(' ') || is_reserved_name(&compatible);
-    if reserved {
-        return Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() });
-    }
-    Ok(())
+    if reserved { Err(PathError::Reserved { path: path.to_owned(), segment: segment.to_owned() }) } else { Ok(()) }
 }
 
 /// Refuses a segment that does not name a file or folder of its own.
@@ -221,7 +208,6 @@ fn is_bad_character(c: char) -> bool {
 
 /// Returns whether a segment is a device name of Windows, such as `CON`, `NUL` or `COM1`, with or without an extension,
 /// in any case.
-#[must_use]
 pub fn is_device_name(segment: &str) -> bool {
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     if !(3..=7).contains(&stem.len()) {

@@ -29,20 +29,17 @@ pub struct Problem {
 
 impl Problem {
     /// Returns a problem of `SKILL.md`.
-    #[must_use]
     pub fn of_skill_md(code: &'static str, severity: Severity, message: String, line: Option<usize>) -> Self {
         Self { code, severity, message, path: "SKILL.md".to_owned(), line }
     }
 
     /// Returns whether `known` contains the same problem, on any line.
-    #[must_use]
     pub fn is_among(&self, known: &[Self]) -> bool {
         known.iter().any(|k| (k.code, &k.message, &k.path) == (self.code, &self.message, &self.path))
     }
 
     /// Returns whether clients load a skill with this problem and show a warning, as the standard's guide for clients
     /// recommends.
-    #[must_use]
     pub fn is_loaded_with_warning(&self) -> bool {
         matches!(
             self.code,
@@ -56,7 +53,6 @@ impl Problem {
     }
 
     /// Returns whether this makes the skill invalid.
-    #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

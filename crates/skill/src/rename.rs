@@ -9,7 +9,6 @@ impl Bundle {
     ///
     /// Returns `None` if that is not possible: the frontmatter cannot be read, the name spans several lines, or the
     /// result exceeds a limit.
-    #[must_use]
     pub fn renamed(&self, name: &SkillName, limits: &Limits) -> Option<Self> {
         let before = self.reading(limits).ok()?.frontmatter;
         if before.name.as_deref() == Some(name.as_str()) {

@@ -1,7 +1,6 @@
 //! [`shell_word`]: shell quoting for printed commands.
 
 /// Quotes a text as one shell word, so that a printed command can be pasted unchanged.
-#[must_use]
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -4,7 +4,6 @@
 pub const ECHO_CHARS: usize = 80;
 
 /// Returns at most `chars` characters of a text. A text that is cut ends with a further character, `…`.
-#[must_use]
 pub fn shortened(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -16,7 +16,6 @@ const DESCRIPTION: &str = "TODO: say what ";
 const WHEN: &str = "Use when TODO: name the tasks and words that should bring it up.";
 
 /// Returns the text of a new skill, with a title if it has another one than its name. Without a description, it contains a placeholder.
-#[must_use]
 pub fn skill_md(name: &str, title: Option<&str>, description: Option<&str>) -> String {
     let unwritten = format!("{DESCRIPTION}{name} does. {WHEN}");
     let heading = title.map_or_else(|| name.split('-').map(capitalised).collect::<Vec<_>>().join(" "), str::to_owned);
@@ -31,7 +30,6 @@ pub fn skill_md(name: &str, title: Option<&str>, description: Option<&str>) -> S
 }
 
 /// Returns the numbers, from 1, of the lines that are unchanged from the template.
-#[must_use]
 pub fn placeholders(skill_md: &str) -> Vec<usize> {
     let is_placeholder = |line: &str| {
         let description = line.strip_prefix("description:").map(|text| text.trim_start_matches([' ', '"', '\'']));

@@ -11,19 +11,16 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(
 const PATH: &AsciiSet = &COMPONENT.remove(b'/');
 
 /// A text as one segment of a path, or as a value in a query.
-#[must_use]
 pub fn component(text: &str) -> String {
     utf8_percent_encode(text, COMPONENT).to_string()
 }
 
 /// A path with its slashes.
-#[must_use]
 pub fn path(text: &str) -> String {
     utf8_percent_encode(text, PATH).to_string()
 }
 
 /// The bytes with each `%` and two hexadecimal digits made one; any other `%` stays.
-#[must_use]
 pub fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     percent_decode(bytes).into()
 }

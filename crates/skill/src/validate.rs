@@ -115,7 +115,6 @@ pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictn
 }
 
 /// Returns the Markdown files that a `SKILL.md` names.
-#[must_use]
 pub fn named_texts<'a>(skill_md: &[u8], paths: &'a [SkillPath]) -> Vec<&'a SkillPath> {
     std::str::from_utf8(skill_md).map_or_else(|_| Vec::new(), |text| advice::named_texts(text, paths))
 }
@@ -248,7 +247,6 @@ fn shape(listing: &Listing<'_>) -> Vec<Problem> {
 }
 
 /// Returns whether a path is a `SKILL.md`, in any case, in a folder other than `evals/`.
-#[must_use]
 pub fn is_second_skill_md(path: &SkillPath) -> bool {
     path.top_folder().is_some_and(|top| top != "evals") && path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD)
 }

@@ -13,7 +13,6 @@ pub struct Tally(BTreeMap<(&'static str, u64), usize>);
 
 impl Tally {
     /// Returns how often this kind of work was done on each content, in ascending order.
-    #[must_use]
     pub fn counts(&self, kind: &str) -> Vec<usize> {
         let mut counts: Vec<usize> =
             self.0.iter().filter(|((of, _), _)| *of == kind).map(|(_, count)| *count).collect();
@@ -22,7 +21,6 @@ impl Tally {
     }
 
     /// Returns how often this kind of work was done on a content.
-    #[must_use]
     pub fn of(&self, kind: &'static str, content: &[u8]) -> usize {
         self.0.get(&(kind, key(content))).copied().unwrap_or_default()
     }

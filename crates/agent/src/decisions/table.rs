@@ -121,7 +121,6 @@ pub(super) const ANSWERS: [(Act, [Answer; 8]); 14] = [
 
 /// Returns the answer to an agent. Only MCP can ask a person, so the other channels refuse an operation that needs
 /// consent.
-#[must_use]
 pub fn answer(act: Act, state: SkillState, channel: Channel) -> Answer {
     let row = ANSWERS.iter().find(|(known, _)| *known == act);
     let place = SkillState::ALL.iter().position(|known| *known == state);

@@ -25,7 +25,6 @@ struct Entry {
     source_kind: Option<String>,
     source_repository: Option<String>,
     source_path: Option<String>,
-    #[serde(default)]
     pinned: Option<bool>,
 }
 

@@ -36,15 +36,13 @@ use crate::{
 
 /// Reasons why a skill, or a whole batch, was not installed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum InstallError {
     /// A spec recorded in the lock file cannot be parsed.
-    #[error(transparent)]
     Spec(#[from] SpecError),
     /// Skills cannot be linked for an agent.
-    #[error(transparent)]
     Agent(#[from] AgentError),
     /// The registry, or a name in it, cannot be resolved.
-    #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The registry that was queried does not have a skill that the lock file lists from another registry.
     #[error("{error}; the lock file lists it from {locked_in}, a registry that you have not used yet")]
@@ -57,13 +55,10 @@ pub enum InstallError {
         error: Box<ResolveError>,
     },
     /// The selection among the skills of the source is empty or ambiguous.
-    #[error(transparent)]
     Pick(#[from] PickError),
     /// The release was withdrawn, or its archive does not match the index.
-    #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The signature of the release is not its owner's.
-    #[error(transparent)]
     Signer(#[from] SignerError),
     /// The release is not signed, and a signature is required.
     #[error("{release} in {registry} is not signed, and {}", signed_only(owner, required_by.as_deref()))]
@@ -146,13 +141,10 @@ pub enum InstallError {
         source: io::Error,
     },
     /// The git source cannot be fetched or read.
-    #[error(transparent)]
     Git(#[from] GitError),
     /// The archive cannot be downloaded.
-    #[error(transparent)]
     Http(#[from] HttpError),
     /// The answer of a site cannot be used.
-    #[error(transparent)]
     Site(#[from] crate::site_index::SiteError),
     /// The source needs the network, and `--offline` is set.
     #[error("cannot fetch {origin}: --offline is set")]
@@ -177,10 +169,8 @@ pub enum InstallError {
         source: NameError,
     },
     /// The scan blocks the skill.
-    #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
     /// The policy denies the change.
-    #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill with this bare name.
     #[error("the name {name} is taken by {present}; {wanted} would replace it")]
@@ -239,10 +229,8 @@ pub enum InstallError {
         wanted: String,
     },
     /// A release conflicts with the changes made here.
-    #[error(transparent)]
     Conflict(#[from] MergeConflict),
     /// A fork cannot be merged.
-    #[error(transparent)]
     Fork(#[from] ForkMergeError),
     /// The merged skill exceeds a limit.
     #[error("{name} is too large after merging the local changes: {source}")]
@@ -281,10 +269,8 @@ pub enum InstallError {
         moved: Option<String>,
     },
     /// No combination of releases satisfies all requirements.
-    #[error(transparent)]
     Unsolved(#[from] Unsolved),
     /// The requirements of the skill cannot be parsed.
-    #[error(transparent)]
     Requirement(#[from] RequirementError),
     /// A skill that this one requires, or that requires this one, was not installed.
     #[error("{name} was not installed, because {other} was not")]
@@ -311,22 +297,16 @@ pub enum InstallError {
         path: PathBuf,
     },
     /// The lock file cannot be read or written.
-    #[error(transparent)]
     LockFile(#[from] LockFileError),
     /// The cache cannot be used.
-    #[error(transparent)]
     Cache(#[from] CacheError),
     /// The skill's folder was changed by hand into something unusable.
-    #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Committing the batch failed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
     /// A signal asked this process to stop.
-    #[error(transparent)]
     Interrupted(#[from] Interrupted),
 }
 
@@ -464,7 +444,6 @@ impl InstallError {
     }
 
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) => Some(blocked.report()),

@@ -37,7 +37,6 @@ pub enum InstallStatus {
 
 impl InstallStatus {
     /// Returns the word for the status in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Installed => "installed",
@@ -136,7 +135,6 @@ impl Installed {
     }
 
     /// Creates the result for a skill that cannot be installed.
-    #[must_use]
     pub fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
         let status = match error.failure().kind {
             FailureKind::Conflict => InstallStatus::Conflict,
@@ -173,7 +171,6 @@ impl Installed {
     }
 
     /// Returns the bare name of the skill.
-    #[must_use]
     pub fn skill(&self) -> Option<SkillName> {
         SkillName::parse(self.name.rsplit('/').next().unwrap_or(&self.name)).ok()
     }

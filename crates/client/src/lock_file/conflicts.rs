@@ -298,10 +298,7 @@ fn newer<'a>(ours: &'a LockedSkill, theirs: &'a LockedSkill) -> Option<&'a Locke
 /// Merges the fields of both tables; `None` if a field has two different values.
 fn union(ours: &Table, theirs: &Table) -> Option<Table> {
     let differs = |(key, value): (&String, &toml::Value)| theirs.get(key).is_some_and(|other| other != value);
-    if ours.iter().any(differs) {
-        return None;
-    }
-    Some(ours.clone().into_iter().chain(theirs.clone()).collect())
+    if ours.iter().any(differs) { None } else { Some(ours.clone().into_iter().chain(theirs.clone()).collect()) }
 }
 
 /// Describes an entry briefly for error messages.

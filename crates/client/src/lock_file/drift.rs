@@ -41,13 +41,11 @@ pub enum DriftKind {
 
 impl DriftKind {
     /// Returns whether [`repair_drifts`] can fix the difference.
-    #[must_use]
     pub fn can_be_repaired(self) -> bool {
         matches!(self, Self::Behind | Self::Missing | Self::Gone)
     }
 
     /// Describes the difference as a clause about the skill.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Behind => "has changed since its entry was written",

@@ -32,7 +32,6 @@ impl LockedWaiver {
     }
 
     /// Describes a waiver of another home, as a sentence.
-    #[must_use]
     pub fn not_ours(&self) -> String {
         format!("{self}; the lock file only reports this: each home has its own waivers")
     }

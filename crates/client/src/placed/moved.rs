@@ -34,7 +34,6 @@ pub enum MovedOutcome {
 
 impl MovedOutcome {
     /// Returns the word for the outcome in JSON.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Kept => "kept",

@@ -76,18 +76,15 @@ pub struct SkippedSkill {
 
 /// Reasons why a marketplace cannot be exported.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum MarketplaceError {
     /// The registry cannot be used.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// A release does not pass the checks of an install.
-    #[error(transparent)]
     Release(#[from] Box<InstallError>),
     /// A name in the index is not a spec.
-    #[error(transparent)]
     Spec(#[from] SpecError),
     /// The name of the marketplace is invalid.
     #[error("{0:?} cannot be the name of a marketplace")]
@@ -115,10 +112,8 @@ pub enum MarketplaceError {
         bytes: usize,
     },
     /// The folder cannot be accessed.
-    #[error(transparent)]
     Access(#[from] PathAccessError),
     /// A skill's folder cannot be read.
-    #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file cannot be written.
     #[error("cannot write the marketplace: {0}")]

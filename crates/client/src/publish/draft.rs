@@ -83,10 +83,7 @@ impl<'a> Draft<'a> {
             }
             return Ok(());
         };
-        match file.key_refusal(owner, &signing.public()) {
-            Some(error) => Err(error.into()),
-            None => Ok(()),
-        }
+        file.key_refusal(owner, &signing.public()).map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Rejects invalid requirements, and collects those that no release satisfies yet. `own` is the registry of the

@@ -16,6 +16,7 @@ use crate::{failure::details, install::invalid_requirement, registry::RegistryEr
 
 /// Reasons why nothing was published.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum PublishError {
     /// The folder cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
@@ -55,7 +56,6 @@ pub enum PublishError {
     #[error("cannot publish a skill named {name}: {why}", name = .0, why = .0.unpublishable().unwrap_or_default())]
     Name(SkillName),
     /// The folder's name is not a valid skill name.
-    #[error(transparent)]
     NotAName(#[from] NameError),
     /// The version is not a semantic version.
     #[error("{text:?} is not a version: {source}")]
@@ -72,10 +72,8 @@ pub enum PublishError {
         config: PathBuf,
     },
     /// The owner's name is invalid.
-    #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The scan blocks the skill.
-    #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
     /// The scan blocks the skill, and the registry is a server, which does not honour the publisher's acceptance.
     #[error("{blocked}")]
@@ -86,7 +84,6 @@ pub enum PublishError {
         blocked: Box<Blocked>,
     },
     /// The content cannot be packed.
-    #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
     /// Lines of the template were left unchanged.
     #[error("{} is not finished: {} from the template", path.join("SKILL.md").display(), lines_named(lines))]
@@ -109,28 +106,21 @@ pub enum PublishError {
         next: Version,
     },
     /// The requirements of the skill cannot be parsed.
-    #[error(transparent)]
     Requirement(#[from] RequirementError),
     /// The skill requires itself.
     #[error("{0} requires itself")]
     RequiresItself(QualifiedName),
     /// Signing with the key failed.
-    #[error(transparent)]
     Signing(#[from] SigningError),
     /// The owner's keys cannot be read.
-    #[error(transparent)]
     Signer(#[from] SignerError),
     /// The registry rejected the release.
-    #[error(transparent)]
     Append(#[from] AppendError),
     /// The registry cannot be used.
-    #[error(transparent)]
     Registry(#[from] RegistryError),
     /// The registry's index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The skill cannot be published as a fork.
-    #[error(transparent)]
     Fork(#[from] ForkError),
 }
 
@@ -211,7 +201,6 @@ impl Fails for PublishError {
 
 impl PublishError {
     /// Returns the scan report if the scan blocks the skill.
-    #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::Blocked(blocked) | Self::ServerBlocks { blocked, .. } => Some(blocked.report()),

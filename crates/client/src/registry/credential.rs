@@ -32,7 +32,6 @@ impl EnvironmentToken {
 }
 
 /// Returns the environment variable with the token for the registry of this name in the configuration.
-#[must_use]
 pub fn token_variable(name: &str) -> String {
     let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     format!("{VARIABLE}_{suffix}")
@@ -41,7 +40,6 @@ pub fn token_variable(name: &str) -> String {
 impl Registries {
     /// Returns the token from the environment for the server at a URL. A token for its name in the configuration is
     /// preferred. The common token is used for the registry that a flag names, or for the only one on HTTP.
-    #[must_use]
     pub fn token_for(&self, url: &str) -> Option<EnvironmentToken> {
         let of_name = |name: &str| Some((token_variable(name), self.named_tokens.get(name)?));
         let common = || self.token.as_ref().filter(|_| self.takes_common_token(url));

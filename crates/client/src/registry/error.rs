@@ -11,6 +11,7 @@ use crate::{git::ProgramError, http::HttpError, spec::SpecError};
 
 /// Reasons why a registry cannot be used.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum RegistryError {
     /// The text is not a location for a registry.
     #[error("not the location of a registry: {0}")]
@@ -22,7 +23,6 @@ pub enum RegistryError {
     #[error("{0:?} is not the URL of a folder on this machine")]
     NoPath(String),
     /// The folder is not a registry.
-    #[error(transparent)]
     Open(#[from] OpenError),
     /// The remote repository or server is not a registry.
     #[error("{url} is not a registry: {reason}")]
@@ -41,7 +41,6 @@ pub enum RegistryError {
         source: ProgramError,
     },
     /// The HTTP request failed.
-    #[error(transparent)]
     Http(#[from] HttpError),
     /// The connection broke off after a release was sent.
     #[error("the connection to {url} broke off, so it is unknown whether {release} was published: {message}")]
@@ -68,7 +67,6 @@ pub enum RegistryError {
         hint: Option<String>,
     },
     /// Files fetched from a server cannot be stored locally.
-    #[error(transparent)]
     Mirrored(#[from] MirrorError),
     /// The registry needs the network, and `--offline` is set.
     #[error("cannot reach the registry {0}: --offline is set")]
@@ -93,7 +91,6 @@ pub enum RegistryError {
     #[error("{0} is not on this machine, but this needs a complete local clone")]
     NotHere(String),
     /// The registry could not be created.
-    #[error(transparent)]
     Init(#[from] InitError),
     /// The embedded registry could not be filled.
     #[error("cannot fill the embedded registry: {0}")]
@@ -112,7 +109,6 @@ pub enum RegistryError {
         is_older: bool,
     },
     /// The index cannot be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
     /// The local mirror of the registry cannot be read.
     #[error("cannot read the local mirror of the registry, {}: {source}", path.display())]
@@ -123,7 +119,6 @@ pub enum RegistryError {
         source: git2::Error,
     },
     /// The folder of the home is unusable.
-    #[error(transparent)]
     Place(#[from] PathAccessError),
     /// An I/O operation failed.
     #[error("cannot use {}: {source}", path.display())]

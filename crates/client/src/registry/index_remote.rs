@@ -39,7 +39,6 @@ impl IndexRemote {
     }
 
     /// Returns the URL or folder of the remote.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }

@@ -17,7 +17,6 @@ use crate::{
 };
 
 /// Returns whether a text refers to a registry accessed through git rather than to a folder on this machine.
-#[must_use]
 pub fn is_git_location(text: &str) -> bool {
     matches!(Location::read(text, Path::new("")), Ok(Location::Git(_)))
 }

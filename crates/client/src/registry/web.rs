@@ -78,11 +78,9 @@ struct Results {
 #[derive(Deserialize)]
 struct Found {
     name: String,
-    #[serde(default)]
     title: Option<String>,
     version: String,
     description: String,
-    #[serde(default)]
     deprecated: Option<String>,
     score: u32,
 }
@@ -284,10 +282,7 @@ impl Web {
     ) -> Result<Entry, RegistryError> {
         let path = format!("/v1/skills/{name}/{version}/{flag}");
         let answer = self.ask(&path, &HttpRequest { method, ..HttpRequest::default() })?;
-        if answer.status != 200 {
-            return Err(self.refused(&answer));
-        }
-        self.line(index, name, version)
+        if answer.status != 200 { Err(self.refused(&answer)) } else { self.line(index, name, version) }
     }
 
     /// Adds or retires a key of an owner on the server.

@@ -8,7 +8,6 @@ use crate::{discovery::OfferedSkill, install::SourceListing};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Offer {
     pub name: String,
-    #[serde(default)]
     pub title: Option<String>,
     pub description: String,
     /// Version that the source gives, which may be any text.

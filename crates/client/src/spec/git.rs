@@ -90,7 +90,6 @@ fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
 
 impl GitSpec {
     /// Returns the URL that is passed to git.
-    #[must_use]
     pub fn url(&self) -> String {
         match (self.written.strip_prefix("github:"), self.written.strip_prefix("git+")) {
             (Some(repository), _) => format!("https://github.com/{repository}.git"),
@@ -100,13 +99,11 @@ impl GitSpec {
     }
 
     /// Returns the only transport that git may use for this URL.
-    #[must_use]
     pub fn transport(&self) -> &'static str {
         transport_of(&self.url())
     }
 
     /// Returns the name of the repository, as the fallback name of a skill.
-    #[must_use]
     pub fn repository_name(&self) -> &str {
         let last = self.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
         last.strip_suffix(".git").unwrap_or(last)

@@ -10,15 +10,14 @@ use crate::{git::ProgramError, registry::RegistryError, spec::SpecError};
 
 /// Reasons why a library cannot be synchronised.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SyncError {
     /// No remote was given, and none is known from before.
     #[error("the library has no remote yet")]
     NoRemote,
     /// The remote's address cannot be parsed.
-    #[error(transparent)]
     Address(SpecError),
     /// The remote's location cannot be used.
-    #[error(transparent)]
     Location(RegistryError),
     /// git could not reach the remote.
     #[error("cannot reach {remote}: {source}")]
@@ -62,10 +61,8 @@ pub enum SyncError {
     #[error("cannot use the history: {0}")]
     History(#[from] git2::Error),
     /// The library cannot be used.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Received revisions cannot be committed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
     /// A file of the library cannot be written.
     #[error("cannot write {}: {source}", path.display())]

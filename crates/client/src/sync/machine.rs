@@ -335,10 +335,7 @@ fn blob(repo: &Repository, id: Oid, limit: u64) -> Option<Vec<u8>> {
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let (objects, commas) = objects_and_commas(bytes);
-    if objects.saturating_add(commas) > VALUES {
-        return None;
-    }
-    serde_json::from_slice(bytes).ok()
+    if objects.saturating_add(commas) > VALUES { None } else { serde_json::from_slice(bytes).ok() }
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>, SyncError> {

@@ -13,6 +13,7 @@ use crate::{failure::details, lock_file::LockFileError};
 
 /// Reasons why an undo was not possible.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum UndoError {
     /// The log has no operation that can be undone.
     #[error("nothing to undo in this library")]
@@ -56,16 +57,12 @@ pub enum UndoError {
         number: u64,
     },
     /// The policy denies the change.
-    #[error(transparent)]
     Denied(#[from] Denied),
     /// The lock file cannot be read or written.
-    #[error(transparent)]
     LockFile(#[from] LockFileError),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// Committing the undo failed.
-    #[error(transparent)]
     Commit(#[from] CommitError),
 }
 

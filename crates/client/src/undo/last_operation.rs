@@ -168,7 +168,6 @@ impl<'a> SkillChanges<'a> {
 }
 
 /// Returns the reason recorded for an undo of everything after an operation.
-#[must_use]
 pub fn undo_reason(back_to: &str) -> String {
     format!("undo back to {back_to}")
 }

@@ -95,10 +95,7 @@ fn merge_base(
         fork_from.as_ref().is_some_and(|other| (&other.name, &other.digest) == (&from.name, &from.digest))
     };
     let is_common = |from: &&ForkedFrom| from.name == fork.name.to_string() || is_sibling(from);
-    match here_from.as_ref().filter(is_common) {
-        Some(from) => recorded(by, from, skill, request),
-        None => Ok(None),
-    }
+    here_from.as_ref().filter(is_common).map_or(Ok(None), |from| recorded(by, from, skill, request))
 }
 
 /// Returns the digest of a release, and that of its origin.

@@ -72,10 +72,7 @@ impl Sources<'_> {
     /// Returns the file of a skill from the git repository, if that has followed all changes of it.
     fn file(&self, path: &str) -> Result<Option<Vec<u8>>, CheckError> {
         let (Some(index), Some(behind)) = (&self.index, &self.behind) else { return Ok(None) };
-        if behind.contains(path) {
-            return Ok(None);
-        }
-        Ok(index.file(path)?.map(|file| file.bytes))
+        if behind.contains(path) { Ok(None) } else { Ok(index.file(path)?.map(|file| file.bytes)) }
     }
 
     /// Returns the archive of a release with the right bytes. A git repository that began as a data folder has those of its

@@ -46,7 +46,6 @@ impl ImportedSkill {
     }
 
     /// Returns the releases.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

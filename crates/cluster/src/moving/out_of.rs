@@ -180,10 +180,7 @@ impl Target {
     fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), MoveError> {
         self.bytes += bytes.len();
         self.files.push((path, Some(bytes)));
-        match self.files.len() >= FILES || self.bytes >= BYTES {
-            true => self.flush(),
-            false => Ok(()),
-        }
+        if self.files.len() >= FILES || self.bytes >= BYTES { self.flush() } else { Ok(()) }
     }
 
     /// Writes the next commit to the disk.

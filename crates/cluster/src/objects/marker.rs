@@ -18,7 +18,6 @@ const MARKER_BYTES: u64 = 1000;
 
 impl Objects {
     /// Returns the folder of the archives; `None` for a bucket.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }

@@ -33,18 +33,15 @@ const PACKED_EACH: u32 = 60;
 
 /// Reasons why the git repository does not follow the log.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum CommitsError {
     /// The database cannot be read or changed.
-    #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The remote cannot be reached, or refuses.
-    #[error(transparent)]
     Remote(#[from] RegistryError),
     /// The repository on this machine cannot be used.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The repository on this machine cannot be opened as an index.
-    #[error(transparent)]
     Open(#[from] OpenError),
     /// A row of the log does not fit the files before it.
     #[error("event {seq}: {source}")]
@@ -221,10 +218,7 @@ impl Commits {
     }
 
     fn push(&self, commit: &str) -> Result<(), CommitsError> {
-        match self.remote.push(commit)? {
-            true => Ok(()),
-            false => Err(CommitsError::Overtaken(self.remote.url().to_owned())),
-        }
+        if self.remote.push(commit)? { Ok(()) } else { Err(CommitsError::Overtaken(self.remote.url().to_owned())) }
     }
 
     /// Joins the packs of the repository on this machine once in a while.

@@ -26,7 +26,6 @@ pub struct SearchWords {
 
 impl SearchWords {
     /// Returns the words of the newest release of a skill.
-    #[must_use]
     pub fn of(entry: &Entry) -> Self {
         let title = entry.title.iter().chain(&entry.keywords);
         let keywords = title.map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -47,7 +46,6 @@ fn vector(texts: &[(&str, char)]) -> String {
 }
 
 /// Returns the `tsquery` for skills that match some terms.
-#[must_use]
 pub fn query(terms: &[Term], matching: Matching) -> String {
     let any = |prefixes: Vec<String>| {
         let words: Vec<_> = prefixes.iter().map(|prefix| beginning(prefix)).filter(|words| !words.is_empty()).collect();

@@ -35,7 +35,6 @@ const BLOCKS: [&str; 21] = [
 ];
 /// Extracts the text of a page, one line per block, with whitespace collapsed. This makes pages readable for models
 /// and is not a sanitiser: treat the result as untrusted text.
-#[must_use]
 pub fn page_text(html: &str) -> String {
     let mut words = Words::default();
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {

@@ -45,7 +45,6 @@ impl LineFamily {
     ];
 
     /// Returns the name of the family in tables.
-    #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Steady(rate) => format!("steady {rate}"),
@@ -122,7 +121,6 @@ impl LineGate {
 }
 
 /// Returns the number of runs after which a test fires on each line, sorted; `None`, for never, is last.
-#[must_use]
 pub fn line_delays(gate: LineGate, family: LineFamily, courses: usize, seed: u64) -> Vec<Option<usize>> {
     let mut random = Random::new(seed);
     let mut delays: Vec<Option<usize>> = (0..courses)

@@ -72,7 +72,6 @@ impl Family {
     ];
 
     /// Returns the name of the family in tables.
-    #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Stable(rate) => format!("stable {rate}"),
@@ -93,7 +92,6 @@ impl Family {
     }
 
     /// Returns whether the rate never gets worse.
-    #[must_use]
     pub fn is_stable(self) -> bool {
         match self {
             Self::Worse(..) | Self::Drift(..) | Self::Late(..) => false,
@@ -104,7 +102,6 @@ impl Family {
     }
 
     /// Returns the success rate of the version before, which the gate knows.
-    #[must_use]
     pub fn known_rate(self) -> f64 {
         match self {
             Self::Missing(..) => 0.9,
@@ -121,7 +118,6 @@ impl Family {
     }
 
     /// Returns the first worse run, counted from 0.
-    #[must_use]
     pub fn change(self) -> usize {
         if let Self::Late(_, _, at) = self { at } else { 0 }
     }
@@ -213,7 +209,6 @@ impl Gate {
     pub const ALL: [Self; 5] = [Self::Half, Self::LastTwenty, Self::Wilson, Self::Cusum, Self::Evidence];
 
     /// Returns the name of the gate in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Half => "below half after 5",
@@ -226,7 +221,6 @@ impl Gate {
 
     /// Returns the number of runs after which it fires. Only ours skips duplicates and tasks of the same day, as its
     /// log does.
-    #[must_use]
     pub fn fires(self, rate: f64, course: &[Told]) -> Option<usize> {
         let mut seen: Vec<bool> = Vec::new();
         let (mut evidence, mut sum) = (EProcess::default(), 0.0_f64);
@@ -275,7 +269,6 @@ pub struct Score {
 }
 
 /// Runs a gate on this many courses of a family.
-#[must_use]
 pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
     let mut random = Random::new(seed);
     let tries = if let Family::Timed(_, times) = family { times } else { 1 };
@@ -292,7 +285,6 @@ pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
 }
 
 /// Returns the mean number of runs that any test with this error needs to detect the second rate (Wald's bound).
-#[must_use]
 pub fn wald_bound(known: f64, rate: f64, alpha: f64) -> f64 {
     let information = rate * (rate / known).ln() + (1.0 - rate) * ((1.0 - rate) / (1.0 - known)).ln();
     (1.0 / alpha).ln() / information
@@ -309,7 +301,6 @@ pub enum PairGate {
 
 /// Returns the number of pairs after which a test fires on each course of two rates, sorted; `None`, for never, is
 /// last.
-#[must_use]
 pub fn pair_delays(gate: PairGate, rates: [f64; 2], most: usize, courses: usize, seed: u64) -> Vec<Option<usize>> {
     let mut random = Random::new(seed);
     let mut delays: Vec<Option<usize>> = (0..courses)

@@ -74,7 +74,6 @@ pub enum DriftKind {
 
 impl DriftKind {
     /// Returns the name of the kind in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DeadLink => "dead_link",

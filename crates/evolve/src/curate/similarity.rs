@@ -58,7 +58,6 @@ fn hash(word: &str) -> u64 {
 }
 
 /// Returns the hashes of a text's word sequences, sorted and without duplicates.
-#[must_use]
 pub fn stretches(text: &str) -> Vec<u64> {
     let mut hashes = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(WORDS) {
@@ -82,7 +81,6 @@ pub struct SimilarGroup {
 }
 
 /// Groups nearly identical texts by their [`stretches`]. Returns the groups, and whether all texts were compared.
-#[must_use]
 pub fn near_duplicates(sets: &[&[u64]]) -> (Vec<SimilarGroup>, bool) {
     let mut same: HashMap<&[u64], Vec<usize>> = HashMap::new();
     for (place, set) in sets.iter().enumerate().filter(|(_, set)| set.len() >= FEWEST) {
@@ -186,7 +184,6 @@ pub type SimilarPair = (usize, usize, u32);
 
 /// Returns the pairs of short texts, such as names with descriptions, that share the most content, best first. The
 /// rarer a word, the more it counts.
-#[must_use]
 pub fn similar_pairs(texts: &[&str], most: usize) -> Vec<SimilarPair> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut users: Vec<Vec<usize>> = Vec::new();
@@ -235,7 +232,6 @@ pub fn similar_pairs(texts: &[&str], most: usize) -> Vec<SimilarPair> {
 }
 
 /// Groups texts with the same words in the same order.
-#[must_use]
 pub fn equal(texts: &[&str]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (place, text) in texts.iter().enumerate() {

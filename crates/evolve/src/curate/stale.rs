@@ -54,7 +54,6 @@ pub(super) fn insufficient_record(record: &Record, terms: Terms, now: Timestamp)
 }
 
 /// Decides if one skill is stale.
-#[must_use]
 pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) -> Judgement {
     if !skill.enabled {
         return Judgement::Kept(KeepReason::OutOfSight);

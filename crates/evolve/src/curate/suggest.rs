@@ -59,7 +59,6 @@ pub struct SuggestedEvals {
 }
 
 /// Returns the actor that proposes evals.
-#[must_use]
 pub fn curator() -> Actor {
     Actor::new(ActorKind::Optimizer, CURATOR)
 }

@@ -77,7 +77,6 @@ pub enum Target {
 
 impl Target {
     /// Returns the target in words.
-    #[must_use]
     pub fn words(&self) -> &str {
         match self {
             Self::Stdout => "the answer",
@@ -99,7 +98,6 @@ impl Target {
 
 impl Check {
     /// Returns its name in `evals.json`.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Judged => "text",
@@ -116,7 +114,6 @@ impl Check {
     }
 
     /// Describes the check, for an assertion without its own text.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::Judged => String::new(),
@@ -144,7 +141,6 @@ impl Check {
 impl Assertion {
     /// Returns the check as in `evals.json`, with its text. `None` for checks that need a person, a judge or a script
     /// of the evals.
-    #[must_use]
     pub fn document(&self) -> Option<Value> {
         let mut fields = match &self.check {
             Check::Judged | Check::Script(_) => return None,

@@ -25,7 +25,6 @@ pub enum ExitReason {
 
 impl ExitReason {
     /// Returns a sentence about the end, for people.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Exited => "it exited normally",
@@ -81,15 +80,11 @@ pub struct Graded {
 }
 
 /// Evaluates every assertion of a case, in order.
-#[must_use]
 pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Vec<Graded> {
     let is_whole = observed.ended == ExitReason::Exited;
     let sentences: Vec<&str> =
         case.assertions.iter().filter(|a| a.check == Check::Judged).map(|a| a.text.as_str()).collect();
-    let said = match is_whole && !sentences.is_empty() {
-        true => witness.judge(case, &sentences, observed),
-        false => Vec::new(),
-    };
+    let said = if is_whole && !sentences.is_empty() { witness.judge(case, &sentences, observed) } else { Vec::new() };
     let mut said = said.into_iter();
     let mut decide = |assertion: &Assertion| match (is_whole, &assertion.check) {
         (false, _) => Judgement { passed: Some(false), evidence: observed.ended.words().to_owned() },

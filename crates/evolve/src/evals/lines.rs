@@ -12,7 +12,6 @@ pub struct LinePositions {
 
 impl LinePositions {
     /// Indexes a document that is known to be valid JSON.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         let mut walk = Walk { text, at: 0, line: 1, places: Self::default() };
         walk.value("");
@@ -20,7 +19,6 @@ impl LinePositions {
     }
 
     /// Returns the line of a value, or of its closest existing parent.
-    #[must_use]
     pub fn line(&self, pointer: &str) -> Option<usize> {
         let mut pointer = pointer;
         loop {

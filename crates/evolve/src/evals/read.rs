@@ -36,7 +36,6 @@ const CASE_FIELDS: [&str; 13] = [
 ];
 
 /// Reads the `evals/evals.json` of a skill.
-#[must_use]
 pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
     let mut reader = Reader::new(skill, limits, EVALS_FILE);
     let set = reader.json("cases").and_then(|document| reader.cases(&document));
@@ -144,7 +143,6 @@ impl Reader<'_> {
             );
             return None;
         }
-        let skill_name = document.get("skill_name").and_then(Value::as_str).map(str::to_owned);
         let mut cases: Vec<Case> = Vec::new();
         for (index, written) in list.iter().enumerate() {
             let at = format!("{at}/{index}");
@@ -154,7 +152,7 @@ impl Reader<'_> {
             }
             cases.push(case);
         }
-        Some(EvalSet { skill_name, cases })
+        Some(EvalSet { cases })
     }
 
     fn case(&mut self, written: &Value, index: usize, at: &str) -> Option<Case> {

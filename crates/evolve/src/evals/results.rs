@@ -20,7 +20,6 @@ pub enum Side {
 
 impl Side {
     /// Returns its name in files and folders.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::WithSkill => "with_skill",
@@ -108,7 +107,6 @@ pub struct RunResult {
 
 impl Grading {
     /// Builds the document of a run from its graded assertions.
-    #[must_use]
     pub fn new(graded: Vec<Graded>, execution_metrics: Metrics, timing: Timing) -> Self {
         let (expectations, ungraded): (Vec<_>, Vec<_>) = graded.into_iter().partition(|graded| graded.passed.is_some());
         let passed = expectations.iter().filter(|graded| graded.passed == Some(true)).count();
@@ -121,7 +119,6 @@ impl Grading {
 
 impl RunResult {
     /// Returns the display name of a case: its own name, or else its id.
-    #[must_use]
     pub fn name_of(case: &Case) -> String {
         case.name.clone().unwrap_or_else(|| case.id.clone())
     }
@@ -143,7 +140,6 @@ impl RunResult {
 }
 
 /// Builds the content of `benchmark.json`: all runs, and a summary for each side.
-#[must_use]
 pub fn benchmark(skill: &str, metadata: Value, runs: &[RunResult], notes: &[String]) -> Value {
     let mut ids: Vec<&Value> = Vec::new();
     for run in runs {

@@ -31,13 +31,11 @@ pub struct Share {
 
 impl Share {
     /// Returns the share, from 0 to 1. `None` if every run failed.
-    #[must_use]
     pub fn rate(self) -> Option<f64> {
         (self.of > 0).then(|| f64::from(self.count) / f64::from(self.of))
     }
 
     /// Returns its 95 % Wilson interval, which takes the runs as independent.
-    #[must_use]
     pub fn interval(self) -> (f64, f64) {
         wilson(self.count, self.of)
     }
@@ -102,7 +100,6 @@ pub struct TriggerReport {
 
 impl TriggerReport {
     /// Evaluates the runs of a skill.
-    #[must_use]
     pub fn new(skill: &str, runs: &[QueryRuns]) -> Self {
         let queries: Vec<QueryResult> = runs.iter().map(|runs| result(skill, runs)).collect();
         let total = |should_trigger: bool| {
@@ -122,14 +119,12 @@ impl TriggerReport {
     }
 
     /// Returns whether every query had the expected result.
-    #[must_use]
     pub fn passed(&self) -> bool {
         self.queries.iter().all(|query| query.passed == Some(true))
     }
 }
 
 /// Returns whether one run had the expected result. `None` if it failed.
-#[must_use]
 pub fn is_expected(skill: &str, query: &TriggerQuery, chosen: Option<&[String]>) -> Option<bool> {
     chosen.map(|chosen| chosen.iter().any(|name| name == skill) == query.should_trigger)
 }

@@ -40,7 +40,6 @@ pub struct TriggerReading {
 
 /// Reads the queries of a skill from [`QUERIES_FILE`], or else from the first other JSON file in `evals/` whose entries
 /// have `should_trigger`.
-#[must_use]
 pub fn read_queries(skill: &Bundle, limits: &EvalLimits) -> TriggerReading {
     let path = file_of(skill).unwrap_or_else(|| QUERIES_FILE.to_owned());
     let mut reader = Reader::new(skill, limits, &path);
@@ -52,7 +51,6 @@ pub fn read_queries(skill: &Bundle, limits: &EvalLimits) -> TriggerReading {
 
 /// Returns the path and the text of a skill's file of queries with further ones at its end. The text of a list is kept as
 /// it is; a file that has the list in an object is written anew. `None` if the file has an error or too many queries.
-#[must_use]
 pub fn with_queries(skill: &Bundle, more: &[TriggerQuery], limits: &EvalLimits) -> Option<(SkillPath, String)> {
     let reading = read_queries(skill, limits);
     let is_missing = reading.problems.iter().any(|problem| problem.code == "evals_missing");

@@ -20,7 +20,6 @@ pub struct Replayed {
 
 impl Replayed {
     /// Returns whether the recorded decision follows from its outcomes.
-    #[must_use]
     pub fn holds(&self) -> bool {
         match &self.again {
             Some(again) => same(again, &self.noted.decision),
@@ -38,7 +37,6 @@ fn same(again: &Decision, noted: &Decision) -> bool {
 
 /// Repeats every decision in a skill's log from the outcomes known at the time. Also returns the number of entries that
 /// cannot be parsed as a decision.
-#[must_use]
 pub fn replay(events: &[Event], outcomes: &[Outcome], skill: &SkillName) -> (Vec<Replayed>, usize) {
     let mut unreadable = 0;
     let of_skill = events.iter().filter(|event| event.skill == skill.as_str());

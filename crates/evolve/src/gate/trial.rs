@@ -98,7 +98,6 @@ const WAITING: usize = 200;
 /// and returns the mean gain of the bets on each pairing.
 ///
 /// The pairing depends only on the order of the runs and their revisions. A run without a partner waits.
-#[must_use]
 pub fn pairs(runs: impl Iterator<Item = (Arm, bool)>, beside_one: usize, gain: impl Fn(bool, bool) -> f64) -> Vec<f64> {
     let (mut base, mut candidate) = (VecDeque::new(), VecDeque::new());
     let mut gains = Vec::new();

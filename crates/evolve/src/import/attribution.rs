@@ -51,7 +51,6 @@ impl KnownRevisions {
 
     /// Determines the revision that a use read. The text decides; among revisions with the same text, and without one,
     /// the time does.
-    #[must_use]
     pub fn read_by(&self, used: &SkillUse) -> ReadRevision {
         if self.0.is_empty() {
             return ReadRevision::NoHistory;

@@ -32,10 +32,7 @@ pub(super) fn docker(text: &str, page: &mut Page) {
                 while let Some((_, behind)) = rest.split_once(' ').filter(|(option, _)| is_prefix(option)) {
                     rest = behind.trim_start();
                 }
-                match rest.starts_with('[') {
-                    true => page.put_words(at, &json::words(rest)),
-                    false => page.put(at, rest),
-                }
+                if rest.starts_with('[') { page.put_words(at, &json::words(rest)) } else { page.put(at, rest) }
             }
             "ENV" | "ARG" if rest.contains('=') => page.put(at, rest),
             "ADD" if rest.contains("://") => {

@@ -77,10 +77,7 @@ fn word(text: &str) -> String {
         };
         variable(&root)
     });
-    match marked.contains("${") {
-        true => format!("\"{}\"", marked.replace('"', "\\\"")),
-        false => super::quoted(&marked),
-    }
+    if marked.contains("${") { format!("\"{}\"", marked.replace('"', "\\\"")) } else { super::quoted(&marked) }
 }
 
 /// Returns the name of a variable without `${` and `}`.

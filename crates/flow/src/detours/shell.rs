@@ -163,10 +163,7 @@ impl<'t> Walk<'t> {
             return Some(words.replace(',', " "));
         }
         let is_name = !name.is_empty() && name.len() < 64 && !name.contains(char::is_whitespace);
-        if is_name && word.is_quoted {
-            return Some(name.to_owned());
-        }
-        word.changed.then(|| word.bare())
+        if is_name && word.is_quoted { Some(name.to_owned()) } else { word.changed.then(|| word.bare()) }
     }
 
     /// Records `f() { curl "$@"; }`: from here on, `f` expands to `curl`.

@@ -6,14 +6,12 @@ use crate::system::System;
 
 /// Completes files that were read from a folder by the executable bits of recorded files with the same paths, where
 /// the system has none.
-#[must_use]
 pub fn with_recorded_modes(found: Bundle, recorded: &Bundle) -> Bundle {
     completed(System::this(), found, recorded)
 }
 
 /// Returns whether files that were read from a folder are recorded ones, ignoring line ends and, where the system has
 /// none, executable bits.
-#[must_use]
 pub fn has_content(found: &Bundle, recorded: &Bundle) -> bool {
     is_content(System::this(), found, recorded)
 }

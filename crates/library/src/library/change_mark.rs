@@ -8,7 +8,6 @@ use crate::{disk::open_dir, events, journal, state};
 impl Library {
     /// Returns a number that changes with every commit or setting by any process; hand edits do not change it. Costs
     /// a few `stat` calls. Only comparable within this program.
-    #[must_use]
     pub fn mark(&self) -> u64 {
         let Ok(Some(own)) = open_dir(&self.own) else { return 0 };
         let mut hasher = DefaultHasher::new();

@@ -129,10 +129,7 @@ impl Library {
     pub fn commit(&mut self, batch: impl Into<CommitBatch>) -> Result<Vec<Committed>, CommitError> {
         let _whole = Section::enter()?;
         let batch = batch.into();
-        let committed = match batch.commits.is_empty() {
-            true => self.commit_proposals(batch),
-            false => self.commit_skills(batch),
-        };
+        let committed = if batch.commits.is_empty() { self.commit_proposals(batch) } else { self.commit_skills(batch) };
         let untold = std::mem::take(&mut self.untold);
         if let (Ok(_), Some(watcher)) = (&committed, &self.watcher) {
             watcher.notify(&self.path, &untold);

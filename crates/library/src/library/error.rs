@@ -10,18 +10,15 @@ use crate::{lock::LockError, path_access_error::PathAccessError, state::StateErr
 
 /// Reason why a library cannot be opened, read or changed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum LibraryError {
     /// One of its folders cannot be opened or is not trusted.
-    #[error(transparent)]
     Place(#[from] PathAccessError),
     /// Its history cannot be read or written.
-    #[error(transparent)]
     Storage(#[from] StorageError),
     /// Its state is damaged or cannot be read.
-    #[error(transparent)]
     State(#[from] StateError),
     /// Its lock cannot be taken.
-    #[error(transparent)]
     Lock(#[from] LockError),
     /// The skill is pinned, so only people may change it.
     #[error("{0} is pinned, so only a person can change it")]
@@ -30,7 +27,6 @@ pub enum LibraryError {
     #[error("{0} was disabled by a person, so only a person can enable it")]
     DisabledByPerson(SkillName),
     /// A person took this content back.
-    #[error(transparent)]
     TakenBack(#[from] Box<TakenBack>),
     /// Any other I/O error.
     #[error("cannot use {path:?}: {source}")]

@@ -41,7 +41,6 @@ pub struct FolderEdit {
 
 impl FolderEdit {
     /// Returns whether the edit consists of these files of the folder.
-    #[must_use]
     pub fn is_of(&self, found: &Bundle) -> bool {
         found.digest().to_string() == self.found
     }
@@ -239,7 +238,6 @@ impl Library {
     }
 
     /// Returns a text that changes whenever the policy for edits of folders may change. Used as a cache key.
-    #[must_use]
     pub fn edit_policy_fingerprint(&self) -> String {
         self.edit_policy.as_ref().map(|policy| policy.rules().fingerprint()).unwrap_or_default()
     }

@@ -20,7 +20,6 @@ pub struct Sizes {
 
 impl Sizes {
     /// Returns the sum of all kinds.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.history + self.journal + self.events + self.other
     }

@@ -78,7 +78,6 @@ fn first_message(problems: &[Problem]) -> &str {
 
 impl HandEditFault {
     /// Returns the files, if they could be read.
-    #[must_use]
     pub fn bundle(&self) -> Option<&Bundle> {
         match self {
             Self::Unreadable(_) => None,
@@ -110,13 +109,11 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns whether the skill exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         !self.bundle.is_empty()
     }
 
     /// Returns the baseline for the scanner: the files of a base that was cleared.
-    #[must_use]
     pub fn baseline(&self) -> Baseline<'_> {
         match &self.base {
             Some(base) if base.was_cleared() && !base.tombstone => Baseline::Cleared(&self.bundle),
@@ -127,6 +124,7 @@ impl Snapshot {
 
 /// Reason why a skill could not be read for an operation.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum SnapshotError {
     /// Its folder contains an edit that cannot be recorded.
     #[error("the folder of {skill} has a hand edit that cannot be recorded: {fault}")]
@@ -137,10 +135,8 @@ pub enum SnapshotError {
         fault: HandEditFault,
     },
     /// The library cannot be used.
-    #[error(transparent)]
     Library(#[from] LibraryError),
     /// The history cannot be read.
-    #[error(transparent)]
     Storage(#[from] StorageError),
     /// Its folder contains an edit that an agent could not make, and the actor is not a person.
     #[error("the folder of {skill} has an edit that only a person can record: {why}")]
@@ -151,7 +147,6 @@ pub enum SnapshotError {
         why: String,
     },
     /// The hand edit could not be committed.
-    #[error(transparent)]
     Commit(#[from] Box<CommitError>),
 }
 
@@ -357,10 +352,7 @@ impl Library {
         if stamp.actor.kind == ActorKind::Person {
             return Ok(());
         }
-        match self.objection(skill, look)? {
-            Some(why) => Err(SnapshotError::EditHeld { skill: skill.clone(), why }),
-            None => Ok(()),
-        }
+        self.objection(skill, look)?.map_or(Ok(()), |why| Err(SnapshotError::EditHeld { skill: skill.clone(), why }))
     }
 
     /// Judges the content of the folder for a read-only caller.

@@ -81,7 +81,6 @@ impl Library {
     }
 
     /// Returns whether an original is still in the home.
-    #[must_use]
     pub fn keeps_original(&self, original: &Original) -> bool {
         let own = crate::disk::open_dir(self.own_path()).ok().flatten();
         own.is_some_and(|own| own.symlink_metadata(&original.kept).is_ok())

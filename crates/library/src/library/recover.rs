@@ -40,7 +40,6 @@ pub struct Recovery {
 
 impl Recovery {
     /// Returns whether recovery is complete.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.pending.is_empty() && self.folders.is_empty()
     }

@@ -191,7 +191,6 @@ impl MovedFolder {
     }
 
     /// Returns the present path of a file or folder that had this path before a move.
-    #[must_use]
     pub fn present(&self, path: &Path) -> PathBuf {
         let moved = self.0.iter().find_map(|(from, to)| path.strip_prefix(from).ok().map(|rest| to.join(rest)));
         moved.unwrap_or_else(|| path.to_owned())
@@ -237,7 +236,6 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
 
 impl Library {
     /// Returns the moves of this library; `None` if it was never moved.
-    #[must_use]
     pub fn moved_folder(&self) -> Option<MovedFolder> {
         MovedFolder::of(&self.own)
     }
@@ -299,10 +297,7 @@ fn check_left(from: &Path) -> Result<(), RelocateError> {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         (is_folder && (!name.starts_with('.') || name.starts_with(KEPT))).then_some(name)
     });
-    match names.next() {
-        Some(first) => Err(RelocateError::StillThere { path: from.to_owned(), first }),
-        None => Ok(()),
-    }
+    names.next().map_or(Ok(()), |first| Err(RelocateError::StillThere { path: from.to_owned(), first }))
 }
 
 /// Removes the data of the new folder if it has no history. Refusals in its event log are copied to the log that

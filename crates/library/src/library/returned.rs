@@ -19,7 +19,6 @@ use crate::{
 const RETURNED: &str = "returned to revision ";
 
 /// Formats the reason of a revision that records a return, with an optional reason given by the actor.
-#[must_use]
 pub fn return_reason(number: u64, given: Option<&str>) -> String {
     let given = given.map(|given| format!(": {given}")).unwrap_or_default();
     format!("{RETURNED}{number}{given}")

@@ -66,7 +66,6 @@ impl Unreviewed {
 
     /// Returns whether the skill has other files than at its review checkpoint. One that was made and deleted since has
     /// none, as before.
-    #[must_use]
     pub fn is_changed(&self) -> bool {
         match (self.revisions.first(), &self.checkpoint) {
             (None, _) => false,

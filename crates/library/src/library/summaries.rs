@@ -96,7 +96,6 @@ impl Library {
 
     /// Returns the origin of the fork that a revision merged in. `None` for a release of the skill's own source, and if
     /// the fork's revision cannot be read.
-    #[must_use]
     pub fn merged_fork(&self, revision: &Revision) -> Option<Origin> {
         let upstream = revision.upstream.as_ref().filter(|_| revision.action == Action::Update)?;
         let fork = self.revision(upstream).ok()?.origin?;

@@ -63,7 +63,6 @@ pub struct SkillMdSummary {
 
 impl SkillMdSummary {
     /// Reads the front from a skill's files.
-    #[must_use]
     pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
         if !files.paths().any(|path| path.as_str() == SkillPath::SKILL_MD) {
             return Self { fault: Some("it has no SKILL.md".to_owned()), ..Self::default() };

@@ -40,7 +40,6 @@ impl TakenBack {
     }
 
     /// Returns the hint with the command that brings the content back.
-    #[must_use]
     pub fn hint(&self) -> String {
         let skill = &self.skill;
         format!(
@@ -91,7 +90,6 @@ impl Library {
     }
 
     /// Returns the deletion or uninstall of a skill that does not exist, if a person decided it.
-    #[must_use]
     pub fn removed_by_person(skill: &SkillName, head: Option<&Revision>) -> Option<TakenBack> {
         head.filter(|head| head.tombstone && is_by_person(head)).map(|head| TakenBack::of(skill, head))
     }

@@ -59,14 +59,12 @@ impl Library {
     }
 
     /// Returns the trial whose files a link leads to, by its id. `None` for anything else at the path.
-    #[must_use]
     pub fn trial_of_link(&self, skill: &SkillName, path: &Path) -> Option<String> {
         let dir = path.parent().map(AgentDir::open)?.ok()??;
         dir.trial_of(skill, &self.own.join(FOLDER))
     }
 
     /// Returns whether a folder has the files of the skill's running trial.
-    #[must_use]
     pub fn is_trial_folder(&self, skill: &SkillName, folder: &Path) -> bool {
         let trial = self.state().ok().and_then(|state| state.of(skill).trial);
         trial.is_some_and(|trial| crate::resolve(&self.trial_folder(&trial.id, skill)).is_ok_and(|own| own == folder))

@@ -52,10 +52,7 @@ impl Library {
     /// # Errors
     /// The lock file cannot be read.
     pub fn lock_holder(&self) -> Result<Option<(String, bool)>, LibraryError> {
-        match open_dir(self.own_path())? {
-            Some(own) => lock::last_holder(&own).map_err(self.own_io()),
-            None => Ok(None),
-        }
+        open_dir(self.own_path())?.map_or(Ok(None), |own| lock::last_holder(&own).map_err(self.own_io()))
     }
 }
 

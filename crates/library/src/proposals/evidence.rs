@@ -21,7 +21,6 @@ pub enum EvidenceKind {
 
 impl EvidenceKind {
     /// Returns the word used in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -122,7 +121,6 @@ impl Evidence {
     }
 
     /// Merges known and new evidence without duplicates, keeping the newest up to the limit.
-    #[must_use]
     pub fn joined(known: &[Self], new: &[Self]) -> Vec<Self> {
         let mut joined: Vec<Self> = known.iter().filter(|one| !new.contains(one)).chain(new).cloned().collect();
         joined.drain(..joined.len().saturating_sub(EVIDENCE));

@@ -66,7 +66,6 @@ impl Library {
     }
 
     /// Returns the expiry of a proposal that was made or amended at `time`.
-    #[must_use]
     pub fn proposal_expiry(&self, time: Timestamp) -> Timestamp {
         let waits = SignedDuration::from_hours(24 * i64::from(self.limits().proposal_days));
         time.checked_add(waits).unwrap_or(Timestamp::MAX)
@@ -127,10 +126,7 @@ impl Library {
         let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64);
         let old = waiting.iter().filter_map(ProposalEntry::file).map(|file| file.len() as u64);
         let bytes = new.chain(old).sum();
-        match bytes > limit {
-            true => Err(CommitError::QueueTooLarge { bytes, limit }),
-            false => Ok(()),
-        }
+        if bytes > limit { Err(CommitError::QueueTooLarge { bytes, limit }) } else { Ok(()) }
     }
 
     /// Drops the oldest decided proposals beyond the limits, and open files of decided proposals. The caller has emptied
@@ -186,7 +182,6 @@ impl Library {
 
 impl ProposalChange {
     /// Creates the change of a proposal, with the event that its new state stands for.
-    #[must_use]
     pub fn noted(proposal: Proposal, stamp: &Stamp) -> Self {
         let status = match proposal.state {
             ProposalState::Pending if proposal.revision == 1 => EventStatus::Proposed,

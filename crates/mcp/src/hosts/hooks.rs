@@ -81,13 +81,11 @@ fn ending(id: &str) -> [String; 3] {
 
 impl Host {
     /// Returns the file of the hook in a project; `None` if the host has no hooks there.
-    #[must_use]
     pub fn project_hook_file(&self, root: &Path) -> Option<PathBuf> {
         Some(root.join(self.hook.as_ref()?.project?))
     }
 
     /// Returns the file of the user's hook; `None` if the host has no hooks. `variable` reads an environment variable.
-    #[must_use]
     pub fn user_hook_file(&self, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let file = &self.hook.as_ref()?.user;
         Some(file.variable.and_then(variable).unwrap_or_else(|| home.join(file.folder)).join(file.file))
@@ -161,7 +159,6 @@ impl Host {
     }
 
     /// Returns whether the host reports the start of a session, so that its links can follow a trial.
-    #[must_use]
     pub fn reports_starts(&self) -> bool {
         self.hook.as_ref().is_some_and(|hook| hook.form != HookForm::Notify)
     }

@@ -155,10 +155,7 @@ fn instructions_in_run(call: &Call<'_>, which: &SkillSelector, run: Option<&str>
     call.live.with(|catalogue| {
         let opened =
             open_in_run(catalogue, &settings, call.agent, which, run).map_err(Refusal::from).and_then(|opened| {
-                match opened.asked {
-                    true => ask(call, &opened.name, &json!([opened.body])).map(|()| opened),
-                    false => Ok(opened),
-                }
+                if opened.asked { ask(call, &opened.name, &json!([opened.body])).map(|()| opened) } else { Ok(opened) }
             });
         let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
         note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());

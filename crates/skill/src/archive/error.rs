@@ -158,7 +158,6 @@ pub enum ArchiveError {
 
 impl ArchiveError {
     /// Returns whether only a deliberate attack makes such an archive.
-    #[must_use]
     pub fn is_suspicious(&self) -> bool {
         matches!(self, Self::Bomb { .. } | Self::Escapes { .. })
     }

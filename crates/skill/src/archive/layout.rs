@@ -105,10 +105,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Vec<Member<'a
         members.push(member);
         at = next;
     }
-    if at < directory.start {
-        return Err(ArchiveError::StrayBytes { offset: at as u64 });
-    }
-    Ok(members)
+    if at < directory.start { Err(ArchiveError::StrayBytes { offset: at as u64 }) } else { Ok(members) }
 }
 
 /// Finds the offset of the end record, whose comment must reach to the end of the archive.

@@ -22,7 +22,6 @@ pub struct Step<'a> {
 /// Returns whether a skill has the form that a patch would leave: the file contains the lines of the replacement, and
 /// the searched text is absent or only inside the replacement. Only the file's history can prove that the patch was
 /// applied.
-#[must_use]
 pub fn looks_applied(patch: &Patch, bundle: &Bundle) -> bool {
     let Some(text) = bundle.get(&patch.path).and_then(|file| file.text()) else { return false };
     !patch.find.is_empty()
@@ -35,7 +34,6 @@ pub fn looks_applied(patch: &Patch, bundle: &Bundle) -> bool {
 ///
 /// There are two proofs: the patch turns the older text into exactly the newer one, or the patch applies to the older
 /// text and everything that it would insert is in the current text.
-#[must_use]
 pub fn shows_applied(patch: &Patch, step: Step<'_>, now: &str, limits: &Limits) -> bool {
     let Ok(Some(plan)) = patch::find_plan(patch, step.before, limits) else { return false };
     let stands = |inserted: &str| now.contains(&plan.inserted) || with_plain_ends(now).contains(inserted);
@@ -54,7 +52,6 @@ pub fn shows_applied(patch: &Patch, step: Step<'_>, now: &str, limits: &Limits) 
 }
 
 /// Returns whether several patches of one file, applied in order, turn the older text into exactly the newer one.
-#[must_use]
 pub fn lead_to(patches: &[&Patch], step: Step<'_>, limits: &Limits) -> bool {
     let next = |text: String, patch: &&Patch| patch::find_plan(patch, &text, limits).ok()?.map(|plan| plan.text);
     let made = patches.iter().try_fold(step.before.to_owned(), next);

@@ -113,13 +113,11 @@ impl Frontmatter {
     }
 
     /// Returns the author's version: `version`, or `metadata.version` if that is absent.
-    #[must_use]
     pub fn version(&self) -> Option<String> {
         self.top_level_version.clone().or_else(|| self.metadata.get("version").cloned())
     }
 
     /// Returns the title in `metadata.title`, in any script, as one line within the limit. `None` if it is empty.
-    #[must_use]
     pub fn title(&self) -> Option<String> {
         let line = self.metadata.get("title")?.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = line.chars().take(Limits::default().title_chars).collect();
@@ -127,7 +125,6 @@ impl Frontmatter {
     }
 
     /// Returns whether a key is present, with a value of any type.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|k| k == key)
     }
@@ -314,7 +311,6 @@ fn split_commas(text: &str) -> Vec<String> {
 
 /// Splits `allowed-tools` given as text at spaces and commas outside parentheses: `Bash(git add:*) Read` names two
 /// tools.
-#[must_use]
 pub fn split_tools(text: &str) -> Vec<String> {
     let mut depth = 0usize;
     let separates = |c: char| {

@@ -21,10 +21,7 @@ fn quote_line(line: &str) -> Option<String> {
     let (key, value) = line.split_once(':')?;
     let value = value.strip_prefix([' ', '\t'])?.trim();
     let plain_key = !key.trim().is_empty() && key.trim().chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    if !plain_key || !needs_quotes(value) {
-        return None;
-    }
-    Some(format!("{key}: '{}'", value.replace('\'', "''")))
+    if !plain_key || !needs_quotes(value) { None } else { Some(format!("{key}: '{}'", value.replace('\'', "''"))) }
 }
 
 fn needs_quotes(value: &str) -> bool {

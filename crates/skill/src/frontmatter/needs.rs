@@ -37,13 +37,11 @@ pub struct Needs {
 
 impl Frontmatter {
     /// Returns the programs, MCP servers and environment variables that the skill needs.
-    #[must_use]
     pub fn needs(&self) -> Needs {
         Needs::of(&self.map)
     }
 
     /// Returns the groups of `metadata.needs` that do not exist, such as misspelled ones.
-    #[must_use]
     pub fn unknown_needs(&self) -> Vec<String> {
         let groups: Vec<&str> = match self.map.get("metadata").and_then(|metadata| metadata.get("needs")) {
             Some(Value::String(text)) => {
@@ -107,7 +105,6 @@ impl Needs {
     }
 
     /// Returns whether nothing is needed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty() && self.servers.is_empty() && self.variables.is_empty()
     }
@@ -127,7 +124,6 @@ impl Needs {
     }
 
     /// Describes needs that are not met, such as `the program ffmpeg and the variable KEY`.
-    #[must_use]
     pub fn described(&self) -> String {
         let kind = |noun: &str, names: &[String]| {
             let ending = if names.len() == 1 { "" } else { "s" };

@@ -82,7 +82,6 @@ impl Clashes<'_> {
 
 /// Returns the first line, from 1, that is a marker of [`Clashes::Marked`] with these labels. Markers with other labels
 /// are the skill's own text, as in a skill about merging.
-#[must_use]
 pub fn marker_line(text: &str, ours: &str, theirs: &str) -> Option<usize> {
     let is_marker = |line: &str| {
         line.strip_prefix(OPENING).is_some_and(|name| name == ours)

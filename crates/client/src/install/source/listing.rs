@@ -25,7 +25,6 @@ pub struct SourceListing {
 impl SourceListing {
     /// Returns the address of one skill, as `skillhub install` takes it. A plugin of another repository is installed by
     /// its name in the manifest, so that all of its skills come at once.
-    #[must_use]
     pub fn address(&self, skill: &OfferedSkill) -> String {
         match (&self.spec, &skill.repository) {
             (Spec::Git(git), Some(repository)) => match SkillPath::parse(&skill.name) {

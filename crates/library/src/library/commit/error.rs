@@ -12,6 +12,7 @@ use crate::{
 
 /// Reason why nothing was committed.
 #[derive(Debug, Error)]
+#[error(transparent)]
 pub enum CommitError {
     /// Another writer committed to the skill in the meantime.
     #[error("{skill} was changed by another writer in the meantime")]
@@ -57,13 +58,10 @@ pub enum CommitError {
         source: io::Error,
     },
     /// Another process held the lock until the timeout.
-    #[error(transparent)]
     Lock(#[from] LockError),
     /// The process was interrupted.
-    #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// The library cannot be read or written.
-    #[error(transparent)]
     Library(#[from] LibraryError),
 }
 

@@ -75,10 +75,7 @@ impl Library {
     /// # Errors
     /// The marker cannot be written.
     pub fn note_state(&self) -> Result<(), LibraryError> {
-        match open_dir(&self.own)? {
-            Some(own) => State::note_written(&own).map_err(self.own_io()),
-            None => Ok(()),
-        }
+        open_dir(&self.own)?.map_or(Ok(()), |own| State::note_written(&own).map_err(self.own_io()))
     }
 
     /// Returns whether the event log is complete as far as known: no lines were dropped, no rotated file is missing,
