@@ -87,7 +87,8 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     )];
     lines.extend(excerpt_line(finding));
     lines.extend(finding.related.iter().map(|related| related_line(finding, related)));
-    lines.extend(finding.risk.as_ref().map(|risk| format!("  risk: {}", visible(risk))));
+    let risk = if finding.severity < Severity::High { "risk if it is real" } else { "risk" };
+    lines.extend(finding.risk.as_ref().map(|harm| format!("  {risk}: {}", visible(harm))));
     lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
     let further = further_lines(cause);
     let scope = if further.is_empty() { "" } else { " in each of these lines" };
@@ -313,6 +314,6 @@ mod tests {
     #[test]
     fn risk_of_a_finding_is_printed() {
         let lines = findings_lines(&[Finding { risk: Some("all is lost".into()), ..finding("a", Severity::Low) }]);
-        assert_eq!(lines[2], "  risk: all is lost", "{lines:?}");
+        assert_eq!(lines[2], "  risk if it is real: all is lost", "{lines:?}");
     }
 }

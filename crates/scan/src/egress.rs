@@ -213,6 +213,9 @@ fn is_reached<'s>(
     if start.starts_with(['#', '*', ';']) || start.starts_with("//") || before.contains("<!--") {
         return Ok(false);
     }
+    if is_printed(start, after_of(source, named.offset)) {
+        return Ok(false);
+    }
     let above = before_of(source, named.offset, named.line.saturating_sub(CALL));
     if reaches(above) || reaches(after_of(source, named.offset)) {
         return Ok(true);
@@ -223,6 +226,15 @@ fn is_reached<'s>(
         *calls = Some(words_of_calls(source));
     }
     Ok(calls.as_ref().is_some_and(|calls| calls.contains(name)))
+}
+
+/// Beginnings of statements that only show their text.
+const PRINTS: &[&str] = &["print(", "console.log(", "console.error(", "console.info(", "echo ", "printf "];
+
+/// Returns whether an address is in the text that a statement prints, given what is before and after it on its line.
+fn is_printed(before: &str, after: &str) -> bool {
+    let printed = PRINTS.iter().find_map(|start| before.strip_prefix(start));
+    printed.is_some_and(|text| !text.contains(['(', '|', ';', '&'])) && !after.contains(['|', '>', ';', '&'])
 }
 
 /// Collects the words on lines with a network call and on the lines right below.

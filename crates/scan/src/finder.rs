@@ -178,7 +178,11 @@ impl Finder {
         let Explained { message, remedy, harm } =
             explained(hit.rule, matched, words, role::is_in_sentence(source, line, start));
         let is_of_one_line = !matched.contains('\n');
-        let place = if is_of_one_line { role::place(hit.rule, source, line, start, &message) } else { "" };
+        let place = match () {
+            // The parts of a program that a text shows in two places were never one.
+            _ if why.is_some() && !hit.rule.also.is_empty() => "",
+            _ => role::place(hit.rule, source, line, start, &message, is_of_one_line),
+        };
         let is_less = place.is_empty() && why.is_some();
         let place = if is_less { role::likeness(hit.rule, source, line, start, &message) } else { place };
         let message = format!("{place}{message}{how}");

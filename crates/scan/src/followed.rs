@@ -161,7 +161,10 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
         if judgement.from.iter().any(|taint| taint.what.starts_with(CLONED)) {
             signal.remedy = PINNED.into();
         }
-        let passed = from.first().and_then(|origin| passed_in(source, flow, origin));
+        let passed = from
+            .first()
+            .filter(|origin| origin.path == source.path)
+            .and_then(|origin| passed_in(source, flow, origin).or_else(|| used_in(source, flow, origin)));
         signal.related.extend(from);
         signal.related.extend(passed);
         let is_of_key = rule.id == rules::FLOW_KEY_TO_STRANGER.id;
@@ -194,9 +197,6 @@ const WRITES: &[&str] = &["-out ", "-o ", "--output ", "> ", ">"];
 /// Returns the line between the origin of data and the call that uses it, in which the variable or file in the call
 /// gets the data.
 fn passed_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Related> {
-    if origin.path != source.path {
-        return None;
-    }
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '~');
     let statement = source.statement(flow.line);
     let names: Vec<&str> = statement.split(|c| !is_part(c)).filter(|name| name.len() > 2).collect();
@@ -209,6 +209,23 @@ fn passed_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Relat
     let (line, name) = (origin.line..flow.line).rev().find_map(|line| Some((line, sets(line)?)))?;
     let label = format!("“{}” comes from", visible(name));
     (!origin.excerpt.contains(name)).then(|| related_at(label, source, line, source.line_start(line)))?
+}
+
+/// Lines after the first one of a call in which its arguments are looked for.
+const ARGUMENTS: usize = 12;
+
+/// Returns the line below that of a call in which the variable is used that gets the data.
+fn used_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Related> {
+    let name = origin.excerpt.split_once(" = ")?.0.split_whitespace().next_back()?;
+    let is_used = |line: &usize| words(source.line(*line)).any(|word| word == name);
+    let mut below = flow.line + 1..=flow.line + ARGUMENTS;
+    let line = below.find(is_used).filter(|_| !words(source.statement(flow.line)).any(|word| word == name))?;
+    related_at(format!("“{}” is used in", visible(name)), source, line, source.line_start(line))
+}
+
+/// Returns the names and numbers in a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 /// Lines before and after a call in which the headers of its request are set.

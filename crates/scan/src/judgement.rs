@@ -60,7 +60,7 @@ pub(crate) struct Signal {
     pub harmless_if: Cow<'static, str>,
     /// Change by which the match weighs less if it is only shown, as a clause. It ends the remedy of a match with full
     /// weight.
-    pub way_out: Option<&'static str>,
+    pub way_out: Option<Cow<'static, str>>,
 }
 
 /// Converts all signals of a skill to findings.
@@ -133,7 +133,7 @@ impl Signal {
             self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
         }
         let is_full = self.evidence >= self.rule.evidence && evidence > Evidence::Weak;
-        if let Some(way_out) = self.way_out.filter(|_| is_full) {
+        if let Some(way_out) = self.way_out.take().filter(|_| is_full) {
             self.remedy = format!("{}; {way_out}", self.remedy).into();
         }
         Finding {

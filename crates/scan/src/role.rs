@@ -6,6 +6,8 @@
 mod sample;
 mod words;
 
+use std::borrow::Cow;
+
 use skill::SkillPath;
 
 use crate::{Evidence, Role, Rule, Scope, judgement::Why, source::Source};
@@ -85,28 +87,36 @@ pub(crate) fn illustration(source: &Source<'_>) -> Why {
 /// Parts of a path by which a file belongs to the tests of a program.
 const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "spec", "mocks"];
 
-/// Way out for a text in code.
-const IS_NOT_RUN: &str =
-    "if nothing runs this text (a comment, a pattern, test data), replace the marked words by the word <example>";
-
 /// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. Its line counts from 0.
-pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
+pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<Cow<'static, str>> {
     let is_of_tests = source.path.split('/').any(|part| TESTS.contains(&part)) || is_test_file(source.path);
-    match rule.role {
+    let is_code = !source.kind().reads || source.kind().runs;
+    let way_out = match rule.role {
         _ if rule.secret => Some("if it is made up, write a placeholder such as <key> in its place"),
         _ if is_of_tests => Some("if only tests use the file, leave it out of the skill"),
         Role::Fact if is_plain_block(source, line) => {
             Some("if it is only a bad example, begin the line above its block with “Bad:”")
         }
         Role::Fact => None,
-        _ if !source.kind().reads || source.kind().runs => is_text_of_code(source, line, offset).then_some(IS_NOT_RUN),
+        _ if is_code => return is_text_of_code(source, line, offset).then(|| placeholder(rule).into()),
         Role::Command | Role::Test if source.is_fenced(line) => {
             Some("if it is only shown, name it in a sentence that forbids it (“Never use …”), not in a block")
         }
         Role::Command | Role::Test => Some("if the text only warns of it, put “Never use” before it in its sentence"),
         Role::Speech => Some("if the text only quotes it, put it in quotation marks"),
         Role::Planted => Some("if the text only shows it, put it in quotation marks or a code block"),
-    }
+    };
+    way_out.map(Cow::Borrowed)
+}
+
+/// Returns the way out for a text in code that nothing runs. The placeholder says what it stands for, so that a list of
+/// commands or a comment keeps its sense.
+fn placeholder(rule: &Rule) -> String {
+    format!(
+        "if nothing runs this text (a comment, a pattern, sample data), replace the marked words by <{}>, or have a \
+         person accept the finding",
+        rule.id
+    )
 }
 
 /// Returns whether a match in a script or a data file is in a comment or a string, or in a file that is not run.
@@ -131,7 +141,14 @@ const RUN_KEYS: &[&str] = &["arg", "cmd", "command", "entry", "exec", "hook", "i
 
 /// Returns the beginning of a message about a match in a comment, in a value of data, or in a string that no call on its
 /// line is given, so that the message does not claim an act.
-pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize, message: &str) -> &'static str {
+pub(crate) fn place(
+    rule: &Rule,
+    source: &Source<'_>,
+    line: usize,
+    offset: usize,
+    message: &str,
+    is_of_one_line: bool,
+) -> &'static str {
     let is_data = !source.kind().runs && !source.kind().reads;
     let is_code = is_data || source.kind().runs || source.is_fenced(line) && !is_plain_block(source, line);
     if !is_code || !is_of_act(rule, message) || rule.scope == Scope::Prose {
@@ -140,7 +157,7 @@ pub(crate) fn place(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
     let (before, _) = around(source, line, offset);
     let is_of_commands = matches!(rule.scope, Scope::Script | Scope::Code) || OF_COMMANDS.contains(&rule.category);
     let is_run = is_of_commands && !message.starts_with("names ") && !message.contains("the agent ");
-    match (is_in_comment(before), is_run) {
+    match (is_in_comment(before) && is_of_one_line, is_run) {
         (true, true) => "contains a comment that, if run, ",
         (true, false) => "contains a comment that ",
         (false, true) if is_data && !is_of_run_key(before) => "contains a value that, if run, ",

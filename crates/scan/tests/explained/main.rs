@@ -113,9 +113,9 @@ fn named_way_out_lowers_the_severity() {
     assert!(of(&before, "token-github").remedy.contains("write a placeholder"), "{before:?}");
     assert!(after.iter().all(|one| one.rule != "token-github"), "{after:?}");
     let pattern = |text: &str| scanned_with("Run it.", "scripts/a.py", &format!("BAD = ['{text}']\n"));
-    let (before, after) = (pattern("rm -rf / "), pattern("<example>"));
+    let (before, after) = (pattern("rm -rf / "), pattern("<destructive-command>"));
     assert!(
-        of(&before, "destructive-command").remedy.contains("replace the marked words by the word <example>"),
+        of(&before, "destructive-command").remedy.contains("replace the marked words by <destructive-command>"),
         "{before:?}"
     );
     assert!(after.is_empty(), "{after:?}");
@@ -257,6 +257,27 @@ fn data_is_followed_to_the_call_that_sends_it() {
     let sent = of(&found, "flow-secret-sent");
     let passed = sent.related.iter().find(|one| one.label == "“/tmp/b.txt” comes from");
     assert_eq!(passed.map(|one| one.line), Some(2), "{sent:#?}");
+}
+
+#[test]
+fn argument_below_a_call_is_named() {
+    let script = "export async function save(url, data) {
+  const token = document.cookie
+    .split('; ')[0];
+  return fetch(url, {
+    method: 'POST',
+    credentials: 'include',
+    headers: {
+      'Content-Type': 'application/json',
+      'X-CSRF-Token': token,
+    },
+    body: JSON.stringify(data),
+  });
+}";
+    let found = scanned(&format!("```javascript\n{script}\n```"), "date\n");
+    let sent = of(&found, "flow-secret-sent");
+    let used = sent.related.iter().find(|one| one.label == "“token” is used in");
+    assert_eq!(used.map(|one| one.line), Some(sent.line + 5), "{sent:#?}");
 }
 
 /// A weak match is told by the act that its own words stand for, with a condition and a change that fit this act.

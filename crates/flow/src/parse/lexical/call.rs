@@ -272,10 +272,8 @@ impl<'t> Reader<'_, '_, 't> {
     fn known_thing(&self, value: Expr) -> Expr {
         let name = dotted(&value);
         let is_known = name.is_some_and(|name| {
-            self.dialect
-                .names
-                .iter()
-                .any(|(from, ..)| *from == name || name.starts_with('$') && from.eq_ignore_ascii_case(&name))
+            let is = |from: &&str| *from == name || name.starts_with('$') && from.eq_ignore_ascii_case(&name);
+            self.dialect.names.iter().any(|(_, _, all)| all.iter().any(is))
         });
         if is_known { self.known(value) } else { value }
     }
