@@ -358,7 +358,7 @@ fn text_of_setup_fits_narrow_terminals() {
         let sandbox = newcomer();
         for args in [&["setup"][..], &["setup", "-y"], &["setup", "--undo"]] {
             let mut command = Command::new("sh");
-            let sized = format!("stty cols {columns} <&1 && exec \"$0\" --color never \"$@\"");
+            let sized = format!("stty rows 24 cols {columns} && exec \"$0\" --color never \"$@\"");
             sandbox.confine(&mut command).args(["-c", sized.as_str(), env!("CARGO_BIN_EXE_skillhub")]).args(args);
             let answer = sandbox.with_terminal_typing(command, args, Terminal::BOTH, "n\n").exits(0);
             for line in answer.text().lines() {

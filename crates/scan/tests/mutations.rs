@@ -40,16 +40,19 @@ fn mutated_attacks_are_found() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// Alternative texts of an addition.
+const TEXTS: usize = 2;
+
 #[test]
 fn honest_skills_pass_with_unrelated_text() {
-    let all = skills("honest").enumerate();
-    let honest: Vec<(usize, Skill)> = all.filter(|(_, skill)| verdict(skill) == Verdict::Allow).collect();
+    let honest: Vec<Skill> = skills("honest").filter(|skill| verdict(skill) == Verdict::Allow).collect();
     assert!(honest.len() > 200);
     for (name, change) in ways::added::all() {
         // Added code and bug reports combine with the skill's own signals, and a name makes a promise.
         let is_idle = ["licence", "flags", "paragraph", "changes", "contributing"];
-        let most = if is_idle.iter().any(|idle| name.ends_with(idle)) { 0 } else { honest.len() / 100 };
-        let verdicts = honest.iter().map(|(number, skill)| verdict(&change(skill, *number)));
+        let most =
+            if is_idle.iter().any(|idle| name.ends_with(idle)) { 0 } else { (honest.len() * TEXTS).div_ceil(100) };
+        let verdicts = honest.iter().flat_map(|skill| (0..TEXTS).map(|number| verdict(&change(skill, number))));
         let wrong: Vec<Verdict> = verdicts.filter(|verdict| *verdict != Verdict::Allow).collect();
         assert!(wrong.len() <= most, "{name}: {wrong:?}");
     }
