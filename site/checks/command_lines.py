@@ -12,7 +12,7 @@ START = re.compile(r"(?:^|[|;&(`\"']|\$ |: |\brun |\bxargs |\bexec )\s*(?:[A-Z_]
 END = re.compile(r"[\n`|;]|\$\(|&&|&$| >|  |\s#\s|\)\s|\)$")
 NAME = re.compile(r"^[a-z][a-z_-]*$")
 # Flags of other programs that stand in inline code where no block shows them: of `clawhub`, and of scripts for measuring.
-FOREIGN = {"--features", "--force", "--only", "--privileged", "--without-blocked"}
+FOREIGN = {"--cap-add", "--features", "--force", "--only", "--privileged", "--without-blocked"}
 # Words after the program's name in its own messages.
 PROSE = {"will"}
 

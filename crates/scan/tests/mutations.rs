@@ -43,6 +43,12 @@ fn mutated_attacks_are_found() {
 /// Alternative texts of an addition.
 const TEXTS: usize = 2;
 
+/// Returns whether a skill has a finding that warns. A deletion rightly breaks the promise of a skill to read only.
+fn troubles(skill: &Skill) -> bool {
+    let warns = |finding: &scan::Finding| finding.severity.verdict() > Verdict::Allow;
+    report(skill).unwrap().findings.iter().any(|one| warns(one) && one.rule != "promise-to-read-only")
+}
+
 #[test]
 fn honest_skills_pass_with_unrelated_text() {
     let honest: Vec<Skill> = skills("honest").filter(|skill| verdict(skill) == Verdict::Allow).collect();
@@ -50,11 +56,10 @@ fn honest_skills_pass_with_unrelated_text() {
     for (name, change) in ways::added::all() {
         // Added code and bug reports combine with the skill's own signals, and a name makes a promise.
         let is_idle = ["licence", "flags", "paragraph", "changes", "contributing"];
-        let most =
-            if is_idle.iter().any(|idle| name.ends_with(idle)) { 0 } else { (honest.len() * TEXTS).div_ceil(100) };
-        let verdicts = honest.iter().flat_map(|skill| (0..TEXTS).map(|number| verdict(&change(skill, number))));
-        let wrong: Vec<Verdict> = verdicts.filter(|verdict| *verdict != Verdict::Allow).collect();
-        assert!(wrong.len() <= most, "{name}: {wrong:?}");
+        let most = if is_idle.iter().any(|idle| name.ends_with(idle)) { 0 } else { honest.len() * TEXTS / 100 };
+        let changed = honest.iter().flat_map(|skill| (0..TEXTS).map(|number| change(skill, number)));
+        let wrong = changed.filter(troubles).count();
+        assert!(wrong <= most, "{name}: {wrong}");
     }
 }
 
