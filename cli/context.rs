@@ -93,8 +93,8 @@ impl Context {
         }
     }
 
-    /// Returns the user's library behind that of a project, followed by its groups. Empty if there is none, or if it
-    /// cannot be opened, which other commands report.
+    /// Returns the user's library and its groups, in a project that has a library of its own. Returns nothing if the
+    /// user's library cannot be opened, which other commands report.
     pub fn libraries_behind(&self) -> Vec<Library> {
         let mut libraries = self.visible_with_groups().unwrap_or_default();
         libraries.retain(|library| self.is_behind(library));

@@ -119,7 +119,7 @@ impl Fails for HttpError {
 }
 
 impl HttpError {
-    /// Returns the failure for a request to a server, from which there is no file to download.
+    /// Returns the failure of a request whose answer is not a file, so that a download by hand would not help.
     pub(crate) fn of_server(&self) -> Failure {
         let failure = self.failure();
         match self {

@@ -71,7 +71,7 @@ fn names(path: &Path, is_wanted: impl Fn(&FileType) -> bool) -> Vec<String> {
     names
 }
 
-/// Loads the skill in a folder; `None` if there is none or it is invalid. One that is too large is named with its
+/// Loads the skill in a folder, if there is a valid one. A skill whose text is too large is returned with its
 /// fault.
 fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     let parent = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;

@@ -231,10 +231,12 @@ fn is_reached<'s>(
 /// Beginnings of statements that only show their text.
 const PRINTS: &[&str] = &["print(", "console.log(", "console.error(", "console.info(", "echo ", "printf "];
 
-/// Returns whether an address is in the text that a statement prints, given what is before and after it on its line.
+/// Returns whether an address is in the text that a statement prints, given what is before and after it on its line. A
+/// word of network access may be a command whose output is printed.
 fn is_printed(before: &str, after: &str) -> bool {
     let printed = PRINTS.iter().find_map(|start| before.strip_prefix(start));
-    printed.is_some_and(|text| !text.contains(['(', '|', ';', '&'])) && !after.contains(['|', '>', ';', '&'])
+    let is_text = |text: &str| !text.contains(['(', '|', ';', '&']) && !reaches(text);
+    printed.is_some_and(is_text) && !after.contains(['|', '>', ';', '&'])
 }
 
 /// Collects the words on lines with a network call and on the lines right below.

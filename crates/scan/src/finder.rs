@@ -178,13 +178,14 @@ impl Finder {
         let Explained { message, remedy, harm } =
             explained(hit.rule, matched, words, role::is_in_sentence(source, line, start));
         let is_of_one_line = !matched.contains('\n');
-        let place = match () {
-            // The parts of a program that a text shows in two places were never one.
-            _ if why.is_some() && !hit.rule.also.is_empty() => "",
-            _ => role::place(hit.rule, source, line, start, &message, is_of_one_line),
+        let place = || role::place(hit.rule, source, line, start, &message, is_of_one_line);
+        let likeness = || if why.is_some() { role::likeness(hit.rule, source, line, start, &message) } else { "" };
+        // The parts of a program that a text shows in two places were never one, so what matters is the likeness.
+        let (first, second) = match hit.rule.also.is_empty() {
+            true => (place(), likeness()),
+            false => (likeness(), place()),
         };
-        let is_less = place.is_empty() && why.is_some();
-        let place = if is_less { role::likeness(hit.rule, source, line, start, &message) } else { place };
+        let place = if first.is_empty() { second } else { first };
         let message = format!("{place}{message}{how}");
         let way_out = role::way_out(hit.rule, source, line, start);
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {

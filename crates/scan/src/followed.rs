@@ -194,19 +194,27 @@ fn address_in<'s>(statement: &'s str, flow: &Flow) -> Option<&'s str> {
 /// Options of commands and the operator of shells before a file that is written.
 const WRITES: &[&str] = &["-out ", "-o ", "--output ", "> ", ">"];
 
+/// Lines before a call in which the step before it is looked for, the length in bytes of those that are read, and the
+/// number of names in the call.
+const STEP_LINES: usize = 60;
+const STEP_BYTES: usize = 1000;
+const STEP_NAMES: usize = 40;
+
 /// Returns the line between the origin of data and the call that uses it, in which the variable or file in the call
 /// gets the data.
 fn passed_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Related> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '~');
     let statement = source.statement(flow.line);
-    let names: Vec<&str> = statement.split(|c| !is_part(c)).filter(|name| name.len() > 2).collect();
+    let names: Vec<&str> = statement.split(|c| !is_part(c)).filter(|name| name.len() > 2).take(STEP_NAMES).collect();
     let sets = |line: usize| {
-        let text = source.line(line);
+        let text = Some(source.line(line)).filter(|text| text.len() <= STEP_BYTES)?;
         let set = text.split_once('=').and_then(|(left, _)| left.split_whitespace().next_back());
         let is_written = |name: &str| WRITES.iter().any(|sign| text.contains(&format!("{sign}{name}")));
         names.iter().copied().find(|name| set == Some(*name) || name.contains(['.', '/']) && is_written(name))
     };
-    let (line, name) = (origin.line..flow.line).rev().find_map(|line| Some((line, sets(line)?)))?;
+    let (line, name) = (origin.line.max(flow.line.saturating_sub(STEP_LINES))..flow.line)
+        .rev()
+        .find_map(|line| Some((line, sets(line)?)))?;
     let label = format!("“{}” comes from", visible(name));
     (!origin.excerpt.contains(name)).then(|| related_at(label, source, line, source.line_start(line)))?
 }

@@ -74,8 +74,9 @@ pub struct Finding {
 const EACH: &str = "in each such place of the line, ";
 
 impl Finding {
-    /// Returns whether another finding is the same, on the same line. The remedy then covers its match too.
-    fn takes_in(&mut self, other: &Self) -> bool {
+    /// Covers the match of another finding with the remedy if it is the same finding on the same line. Returns whether
+    /// it is.
+    fn absorb(&mut self, other: &Self) -> bool {
         let is_same = (&self.rule, &self.path, self.line, &self.excerpt)
             == (&other.rule, &other.path, other.line, &other.excerpt);
         if is_same && self.matched != other.matched && !self.remedy.contains(EACH) {
@@ -139,7 +140,7 @@ impl Report {
             let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.rule.starts_with("prose-"));
             (key(a), &a.path, a.line, &a.rule, &a.excerpt).cmp(&(key(b), &b.path, b.line, &b.rule, &b.excerpt))
         });
-        findings.dedup_by(|again, first| first.takes_in(again));
+        findings.dedup_by(|again, first| first.absorb(again));
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 

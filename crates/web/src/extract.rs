@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_body_are_told_in_words_of_json() {
+    fn body_faults_name_json_types() {
         for (body, told) in [
             (r#"{"days": "x"}"#, "`days` must be a whole number from 0, not string \"x\""),
             (r#"{"days": -1}"#, "`days` must be a whole number from 0, not integer `-1`"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_query_are_told_in_plain_words() {
+    fn query_faults_name_the_parameter() {
         for (query, told) in [
             ("days=x", "`days` must be a whole number"),
             ("days=", "`days` must be a whole number"),

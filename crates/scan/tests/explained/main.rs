@@ -258,6 +258,17 @@ fn data_is_followed_to_the_call_that_sends_it() {
     assert_eq!(passed.map(|one| one.line), Some(2), "{sent:#?}");
 }
 
+/// A script that prints the output of a command contacts its host, in contrast to one that prints an address.
+#[test]
+fn printed_address_is_not_contacted() {
+    let contacts = |line: &str| scanned("Run it.", &format!("{line}\n")).iter().any(|one| one.rule == "host-not-told");
+    let address = "https://pages.lathe-works.io/a";
+    for line in [&format!("echo `curl -s {address}`"), &format!("echo {address} | xargs curl -s")] {
+        assert!(contacts(line), "{line}");
+    }
+    assert!(!contacts(&format!("curl -s https://example.com\necho \"See {address}\"")));
+}
+
 #[test]
 fn argument_below_a_call_is_named() {
     let script = "export async function save(url, data) {

@@ -312,8 +312,8 @@ async fn admin_decides_reports_and_releases() {
     assert_eq!(decide("uphold-and-quarantine", "report=1&reason=it+phones+home").await, StatusCode::SEE_OTHER);
     assert!(server.hub.stores.activity.reports(true).unwrap().is_empty());
     let held = server.get("/acme/notes?version=1.1.0").await;
-    let told = "acme/notes 1.1.0 is under quarantine: it phones home";
-    assert!(held.status == StatusCode::OK && held.text.contains(told), "{}", held.text);
+    let notice = "acme/notes 1.1.0 is under quarantine: it phones home";
+    assert!(held.status == StatusCode::OK && held.text.contains(notice), "{}", held.text);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
     for path in ["/acme/notes/files/1.1.0/SKILL.md", "/acme/notes?version=1.1.0", "/acme/notes/diff/1.0.0/1.1.0"] {
         let inspected = server.get_with(path, &cookie).await;
