@@ -12,7 +12,7 @@ use std::{
 
 use library::{Home, open_dir, read_bounded, refuse_toml_flood};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use skill::{Limits, Owner};
 use toml::{Table, Value};
 
@@ -202,44 +202,14 @@ pub struct SigningConfig {
 pub struct NotifyConfig {
     /// Program and its arguments; empty to disable notifications.
     pub command: Vec<String>,
-    /// Events to send; empty for all.
-    pub events: Vec<NotifyEvent>,
+    /// Events to send, as named in the log; empty for all. Other words, which earlier versions accepted, have no effect.
+    #[schemars(extend("items" = {"type": "string", "enum": [
+        "proposed", "amended", "accepted", "rejected", "stale", "quarantined", "expired", "superseded", "promoted",
+        "rolled_back", "inconclusive", "alarmed",
+    ]}))]
+    pub events: Vec<String>,
     /// Timeout of the command, in seconds.
     pub timeout_seconds: u64,
-}
-
-/// Events that `[notify]` can send, named as in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NotifyEvent {
-    /// A change was held and became a proposal.
-    Proposed,
-    /// A change was held and amended a pending proposal.
-    Amended,
-    /// A proposal was accepted.
-    Accepted,
-    /// A proposal was rejected or withdrawn.
-    Rejected,
-    /// A proposal no longer applies to the skill.
-    Stale,
-    /// A proposal is blocked by the scanner's current rules.
-    Quarantined,
-    /// A proposal exceeded its time limit.
-    Expired,
-    /// A proposal is in the skill already.
-    Superseded,
-    /// The gate made the revision on trial the skill's head.
-    Promoted,
-    /// The gate reverted a revision or ended its trial.
-    RolledBack,
-    /// The gate ended a trial without a significant result.
-    Inconclusive,
-    /// The gate found something that needs a decision of a person.
-    Alarmed,
-    /// Any other word. Earlier versions accepted it, and it never occurs; the schema does not have it.
-    #[serde(other)]
-    #[schemars(skip)]
-    Unknown,
 }
 
 impl Default for NotifyConfig {

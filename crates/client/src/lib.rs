@@ -136,9 +136,8 @@ pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{
-    AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, NotifyEvent, RegistryConfig, SearchConfig,
-    SigningConfig, SkillsConfig, SourceConfig, SourceKind, add_source, public_and_custom, remove_source,
-    set_public_search,
+    AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SearchConfig, SigningConfig,
+    SkillsConfig, SourceConfig, SourceKind, add_source, public_and_custom, remove_source, set_public_search,
 };
 pub use discovery::{OfferedSkill, Pick, PickError, shared_names};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};

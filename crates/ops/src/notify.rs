@@ -88,7 +88,7 @@ impl<'a> Notice<'a> {
 
 fn is_wanted(config: &NotifyConfig, event: &Event) -> bool {
     let name = serde_json::to_value(event.status).ok();
-    config.events.is_empty() || config.events.iter().any(|wanted| serde_json::to_value(wanted).ok() == name)
+    config.events.is_empty() || name.is_some_and(|name| config.events.iter().any(|wanted| name == **wanted))
 }
 
 fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), String> {
