@@ -32,8 +32,14 @@ def main(folder: str, level: str, out: str) -> None:
     with open(f"{name}.tar.gz", "wb") as file:
         with gzip.GzipFile("", "wb", int(level), file, EPOCH) as stream:
             pack(Path(folder), stream)
-    with lzma.open(f"{name}.tar.xz", "wb", preset=int(level)) as stream:
+    with lzma.open(f"{name}.tar.xz", "wb", filters=xz_filters(name.name, int(level))) as stream:
         pack(Path(folder), stream)
+
+
+def xz_filters(name: str, level: int) -> list[dict[str, int]]:
+    """For a program of x86, the addresses of calls are made absolute first: equal calls become equal bytes."""
+    compression = {"id": lzma.FILTER_LZMA2, "preset": level}
+    return [{"id": lzma.FILTER_X86}, compression] if "x86_64" in name else [compression]
 
 
 main(*sys.argv[1:])
