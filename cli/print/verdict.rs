@@ -115,7 +115,11 @@ fn remedy_of_all<'c>(cause: &Cause<'c>) -> Cow<'c, str> {
         [_, matched, _] => matched.contains(words),
     };
     let lacking = quoted.filter(|words| is_of(cause.first, words) && cause.again.iter().any(|one| !is_of(one, words)));
-    lacking.map_or(remedy.into(), |words| remedy.replacen(&format!("“{words}”"), "the words found", 1).into())
+    let Some(words) = lacking else { return remedy.into() };
+    match remedy.split_once(&format!("the line with “{words}”")) {
+        Some((before, after)) => format!("{before}the line{after}").into(),
+        None => remedy.replacen(&format!("“{words}”"), "the words found", 1).into(),
+    }
 }
 
 /// The other lines of a cause: the first ones with their words, the rest as numbers.

@@ -83,34 +83,33 @@ fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
     words.into_iter()
 }
 
-/// Parsed query: its words, and an index of them by first byte.
+/// Parsed query: its words, and two indexes of them.
 struct ParsedQuery {
     words: Vec<String>,
+    /// Words by their first byte.
     by_first: Vec<Vec<usize>>,
+    /// Whether words start with two bytes, in either case. A text has far fewer such places than words.
+    starts: Vec<bool>,
 }
 
-/// Table of the bytes that are part of words.
-const IN_WORD: [bool; 256] = {
-    let (mut table, mut byte) = ([false; 256], 0_u8);
-    while byte < 128 {
-        table[byte as usize] = byte.is_ascii_alphanumeric();
-        byte += 1;
-    }
-    table
-};
+/// Returns the index of two bytes in [`ParsedQuery::starts`].
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(u16::from_be_bytes([first, second]))
+}
 
 impl ParsedQuery {
     fn of(query: &str) -> Self {
         let words: Vec<String> = words(query).into_iter().take(WORDS).collect();
-        let mut by_first = vec![Vec::new(); 256];
+        let (mut by_first, mut starts) = (vec![Vec::new(); 256], vec![false; 1 << 16]);
         for (at, word) in words.iter().enumerate() {
-            let first = word.as_bytes()[0];
+            let [first, second, ..] = *word.as_bytes() else { continue };
             by_first[usize::from(first)].push(at);
-            if first.is_ascii_lowercase() {
-                by_first[usize::from(first.to_ascii_uppercase())].push(at);
+            let cases = |byte: u8| [byte, byte.to_ascii_uppercase()];
+            for (first, second) in cases(first).into_iter().flat_map(|first| cases(second).map(|second| (first, second))) {
+                starts[pair(first, second)] = true;
             }
         }
-        Self { words, by_first }
+        Self { words, by_first, starts }
     }
 
     fn matches(&self, listed: &ListedSkill) -> Vec<Match> {
@@ -146,28 +145,25 @@ impl ParsedQuery {
 
     /// Compares each word of a text with the query words that start with the same byte.
     fn compare_all(&self, text: &[u8], note: &mut impl FnMut(usize, f64)) {
-        let mut at = 0;
-        while let Some(first) = text.get(at) {
-            let from = at;
-            at += 1;
-            if IN_WORD[usize::from(*first)] {
-                at += text[at..].iter().take_while(|byte| IN_WORD[usize::from(**byte)]).count();
-                let wanted = &self.by_first[usize::from(*first)];
-                if !wanted.is_empty() && at - from > 1 {
-                    self.compare(&text[from..at], wanted, note);
-                }
+        for (at, two) in text.windows(2).enumerate() {
+            let is_start = self.starts[pair(two[0], two[1])];
+            if is_start && !at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric()) {
+                self.compare(&text[at..], &self.by_first[usize::from(two[0].to_ascii_lowercase())], note);
             }
         }
     }
 
-    fn compare(&self, word: &[u8], candidates: &[usize], note: &mut impl FnMut(usize, f64)) {
+    /// Compares the word at the beginning of a text.
+    fn compare(&self, text: &[u8], candidates: &[usize], note: &mut impl FnMut(usize, f64)) {
         for at in candidates {
             let wanted = self.words[*at].as_bytes();
-            match word.get(..wanted.len()) {
-                Some(beginning) if !beginning.eq_ignore_ascii_case(wanted) => {}
-                Some(_) if word.len() == wanted.len() => note(*at, 1.0),
-                Some(_) if wanted.len() > 2 => note(*at, PREFIX),
-                _ => {}
+            if !text.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted)) {
+                continue;
+            }
+            match text.get(wanted.len()).is_some_and(u8::is_ascii_alphanumeric) {
+                false => note(*at, 1.0),
+                true if wanted.len() > 2 => note(*at, PREFIX),
+                true => {}
             }
         }
     }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Case, Evidence, Related, Rule,
-    conditions::supply_chain::imitation,
+    conditions::supply_chain::{imitation, impostor_described},
     engine::{Hit, SearchError, Steps, engine},
     excerpt::{Excerpt, brief, visible, whole_words},
     judgement::{Signal, Why},
@@ -187,7 +187,7 @@ impl Finder {
         };
         let place = if first.is_empty() { second } else { first };
         let message = format!("{place}{message}{how}");
-        let way_out = role::way_out(hit.rule, source, line, start);
+        let way_out = role::way_out(hit.rule, source, line, start..start + matched.len());
         if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
             *signal = Signal { why, harm, remedy, related, way_out, ..signal.clone() };
         }
@@ -294,8 +294,12 @@ const SHIPPED: &str = "ship the script in the skill, and delete the download";
 /// sentence if it is of one. The texts about a name that resembles a known one give both names.
 fn explained(rule: &Rule, matched: &str, words: &str, is_of_sentence: bool) -> Explained {
     let Case { message, remedy, harm, .. } = rule.case_of(matched);
-    let imitation = (rule.id == rules::PACKAGE_LOOKALIKE.id).then(|| imitation(matched)).flatten();
-    if let Some((message, remedy)) = imitation.map(described) {
+    let named = match rule.id {
+        id if id == rules::PACKAGE_LOOKALIKE.id => imitation(matched).map(described),
+        id if id == rules::EXTENSION_POSES_AS_KNOWN.id => impostor_described(matched),
+        _ => None,
+    };
+    if let Some((message, remedy)) = named {
         return Explained { message: message.into(), remedy: remedy.into(), harm };
     }
     let message = wording::with_host(message, matched);

@@ -165,9 +165,10 @@ fn add(source: &Source<'_>, flow: &Flow, judgement: &Judgement<'_>, from: Vec<Re
             .first()
             .filter(|origin| origin.path == source.path)
             .and_then(|origin| passed_in(source, flow, origin).or_else(|| used_in(source, flow, origin)));
+        let taken = from.first().and_then(|origin| taken_from(source, flow, origin));
         signal.related.extend(from);
-        signal.related.extend(passed);
-        let is_of_key = rule.id == rules::FLOW_KEY_TO_STRANGER.id;
+        signal.related.extend(passed.or(taken));
+        let is_of_key = [rules::FLOW_KEY_TO_STRANGER.id, rules::FLOW_SECRET_SENT.id].contains(&rule.id);
         signal.related.extend(is_of_key.then(|| header_line(source, flow)).flatten());
     }
 }
@@ -217,6 +218,18 @@ fn passed_in(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Relat
         .find_map(|line| Some((line, sets(line)?)))?;
     let label = format!("“{}” comes from", visible(name));
     (!origin.excerpt.contains(name)).then(|| related_at(label, source, line, source.line_start(line)))?
+}
+
+/// Returns the line above a call that names the other file in which the data is read, such as an import.
+fn taken_from(source: &Source<'_>, flow: &Flow, origin: &Related) -> Option<Related> {
+    let file = origin.path.rsplit('/').next().filter(|_| origin.path != source.path)?;
+    let stem = file.split('.').next()?;
+    let is_named = |line: &usize| {
+        let text = source.line(*line);
+        text.len() <= STEP_BYTES && words(text).any(|word| word == stem)
+    };
+    let line = (0..flow.line).find(is_named)?;
+    related_at(format!("takes it from {} in", visible(file)), source, line, source.line_start(line))
 }
 
 /// Lines after the first one of a call in which its arguments are looked for.

@@ -139,7 +139,10 @@ fn add_mixed(source: &Source<'_>, index: usize, word: &str, finder: &mut Finder)
         format!("{}: “{letter}” in “{word}” is {script} ({code}) and imitates the Latin “{latin}”", rule.message);
     if let Some(signal) = finder.add_told(rule, rule.evidence, source, index, &excerpt.text, message) {
         signal.excerpt = excerpt;
-        signal.remedy = format!("replace “{letter}” ({code}) by the Latin letter “{latin}”").into();
+        signal.remedy = format!(
+            "replace “{letter}” ({code}) by the Latin letter “{latin}”; to explain the look-alike, write {code} instead"
+        )
+        .into();
     }
 }
 

@@ -38,6 +38,9 @@ impl Why {
 /// Condition under which a weak match needs no change, for rules that name none.
 const IS_EXPECTED: &str = "SKILL.md tells the user that the skill does this";
 
+/// Condition for a key or password: a real one is exposed wherever it stands.
+const MADE_UP: &str = "the value is made up and opens nothing";
+
 /// Observation of a detector in one place.
 #[derive(Debug, Clone)]
 pub(crate) struct Signal {
@@ -120,6 +123,7 @@ impl Signal {
     /// rule's, or that of every weak match.
     fn harmless_if(&self) -> Option<Cow<'static, str>> {
         match self.why {
+            _ if self.rule.secret && self.evidence <= Evidence::Weak => Some(MADE_UP.into()),
             Some(why) if self.evidence < self.rule.evidence => Some(why.harmless_if.into()),
             _ if !self.harmless_if.is_empty() => Some(self.harmless_if.clone()),
             _ => (self.evidence <= Evidence::Weak).then_some(IS_EXPECTED.into()),
@@ -127,13 +131,13 @@ impl Signal {
     }
 
     /// Returns the finding with the given evidence. Its remedy begins with the condition under which nothing has to be
-    /// changed, unless the finding blocks, and ends with the way out for a sample, unless it already weighs little.
+    /// changed, unless the finding blocks; without one, it ends with the way out for a sample, unless it already weighs
+    /// little.
     fn finding(mut self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
+        let is_full = self.evidence >= self.rule.evidence && evidence > Evidence::Weak;
         if let Some(condition) = self.harmless_if().filter(|_| evidence < Evidence::Hard) {
             self.remedy = format!("nothing to do if {condition}; otherwise {}", self.remedy).into();
-        }
-        let is_full = self.evidence >= self.rule.evidence && evidence > Evidence::Weak;
-        if let Some(way_out) = self.way_out.take().filter(|_| is_full) {
+        } else if let Some(way_out) = self.way_out.take().filter(|_| is_full) {
             self.remedy = format!("{}; {way_out}", self.remedy).into();
         }
         Finding {

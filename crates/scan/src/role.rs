@@ -6,7 +6,7 @@
 mod sample;
 mod words;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use skill::SkillPath;
 
@@ -88,7 +88,12 @@ pub(crate) fn illustration(source: &Source<'_>) -> Why {
 const TESTS: &[&str] = &["test", "tests", "__tests__", "fixtures", "testdata", "spec", "mocks"];
 
 /// Returns the change by which a match weighs less or disappears if it is a sample, as a clause. Its line counts from 0.
-pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<Cow<'static, str>> {
+pub(crate) fn way_out(
+    rule: &Rule,
+    source: &Source<'_>,
+    line: usize,
+    matched: Range<usize>,
+) -> Option<Cow<'static, str>> {
     let is_of_tests = source.path.split('/').any(|part| TESTS.contains(&part)) || is_test_file(source.path);
     let is_code = !source.kind().reads || source.kind().runs;
     let way_out = match rule.role {
@@ -98,7 +103,9 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
             Some("if it is only a bad example, begin the line above its block with “Bad:”")
         }
         Role::Fact => None,
-        _ if is_code => return is_text_of_code(source, line, offset).then(|| placeholder(rule).into()),
+        _ if is_code && !is_text_of_code(source, line, matched.start) => None,
+        _ if is_code && source.text[matched].contains(['\n', '"', '(']) => Some(ACCEPTED_TEXT),
+        _ if is_code => return Some(placeholder(rule).into()),
         Role::Command | Role::Test if source.is_fenced(line) => {
             Some("if it is only shown, name it in a sentence that forbids it (“Never use …”), not in a block")
         }
@@ -108,6 +115,10 @@ pub(crate) fn way_out(rule: &Rule, source: &Source<'_>, line: usize, offset: usi
     };
     way_out.map(Cow::Borrowed)
 }
+
+/// Way out for a text in code that nothing runs, of which no part can be replaced.
+const ACCEPTED_TEXT: &str =
+    "if nothing runs this text (a comment, a pattern, sample data), have a person accept the finding";
 
 /// Returns the way out for a text in code that nothing runs. The placeholder says what it stands for, so that a list of
 /// commands or a comment keeps its sense.
@@ -331,7 +342,7 @@ fn forbids(before: &str) -> bool {
 }
 
 fn forbids_by<'w>(before: &str, mut words: impl Iterator<Item = &'w &'static str>) -> bool {
-    let sentence = before.rsplit(['.', ',', '!', '?', ':', ';', '。', '，']).next().unwrap_or("");
+    let sentence = before.rsplit(['.', ',', '!', '?', ':', ';', '—', '。', '，']).next().unwrap_or("");
     words.any(|word| sentence.contains(word))
 }
 

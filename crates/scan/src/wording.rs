@@ -10,18 +10,6 @@ use crate::{
 /// Words of a message that stand for a host outside of the table.
 const UNKNOWN: &str = "an unknown host";
 
-/// Beginnings of a remedy that refer to the match, with the clauses before and after the match in quotation marks, and
-/// the clause for a match that is too long to be quoted, or has one of two quotation marks or brackets. A match of one
-/// word, such as a tag, is in no sentence.
-const DELETIONS: &[(&str, [&str; 2], &str)] = &[
-    ("remove this", ["delete", ""], "delete the marked words"),
-    (
-        "delete the instruction",
-        ["delete the sentence with", ", and what it goes on to order"],
-        "delete the marked sentence, and what it goes on to order",
-    ),
-];
-
 /// Maximum length of a match that a remedy quotes, in characters.
 const QUOTED: usize = 80;
 
@@ -62,24 +50,38 @@ fn described_host(matched: &str) -> Option<String> {
     })
 }
 
-/// Returns a remedy that quotes the words to be deleted instead of referring to them. Words of a sentence are deleted
-/// with it, as the rest of it would make no sense.
+/// Returns a remedy that says what to delete, if it begins with "remove this" or "delete the instruction".
 pub(crate) fn with_words(remedy: &'static str, matched: &str, is_of_sentence: bool) -> Cow<'static, str> {
     let words = without_close(matched.trim());
+    let quoted = quotable(words).map(|words| format!("“{}”", visible(words)));
+    let word = quoted.clone().filter(|_| !words.contains(' '));
+    if let Some(rest) = remedy.strip_prefix("remove this") {
+        // A flag or a tag can go alone.
+        let alone = word.filter(|_| words.starts_with(['-', '<', '[']));
+        return format!("delete {}{rest}", alone.unwrap_or_else(|| whole(words, quoted, is_of_sentence))).into();
+    }
+    let Some(rest) = remedy.strip_prefix("delete the instruction") else { return remedy.into() };
+    let sentence = || format!("{}, and what it goes on to order", whole(words, quoted, true));
+    format!("delete {}{rest}", word.unwrap_or_else(sentence)).into()
+}
+
+/// Returns the words of a match if a remedy can quote them: not if they are too long, or have one of two quotation marks
+/// or brackets.
+fn quotable(words: &str) -> Option<&str> {
     let is_open = words.matches('"').count() % 2 == 1 || words.matches('(').count() != words.matches(')').count();
     let is_short = !words.is_empty() && words.chars().count() <= QUOTED;
-    let is_quotable = is_short && !is_open && !words.contains(['\n', '“', '”']);
-    let begun = DELETIONS.iter().find_map(|(start, parts, whole)| Some((parts, whole, remedy.strip_prefix(start)?)));
-    let Some(([verb, more], whole, rest)) = begun else { return remedy.into() };
-    let is_with_sentence = is_of_sentence && more.is_empty();
-    let text = match is_quotable.then(|| visible(words)) {
-        Some(word) if !words.contains(' ') => format!("delete “{word}”{rest}"),
-        Some(words) if is_with_sentence => format!("delete the sentence with “{words}”{rest}"),
-        Some(words) => format!("{verb} “{words}”{more}{rest}"),
-        None if is_with_sentence => format!("delete the marked sentence{rest}"),
-        None => format!("{whole}{rest}"),
-    };
-    text.into()
+    (is_short && !is_open && !words.contains(['\n', '“', '”'])).then_some(words)
+}
+
+/// Names the sentence or the line of a match: the rest of it would make no sense without the match.
+fn whole(words: &str, quoted: Option<String>, is_of_sentence: bool) -> String {
+    match quoted {
+        Some(quoted) if is_of_sentence => format!("the sentence with {quoted}"),
+        Some(quoted) => format!("the line with {quoted}"),
+        None if is_of_sentence => "the marked sentence".into(),
+        None if words.contains('\n') => "the lines with the marked words".into(),
+        None => "the line with the marked words".into(),
+    }
 }
 
 #[cfg(test)]
@@ -115,8 +117,9 @@ mod tests {
         );
         assert_eq!(with_words(remedy, "a\nb", true), "delete the marked sentence; leave approvals to the user");
         assert_eq!(code(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
-        let whole = "delete the marked words; leave approvals to the user";
-        assert_eq!(code(remedy, "a\nb"), whole);
+        assert_eq!(code(remedy, "a\nb"), "delete the lines with the marked words; leave approvals to the user");
+        let whole = "delete the line with the marked words; leave approvals to the user";
+        assert_eq!(code(remedy, "dscl . -authonly"), "delete the line with “dscl . -authonly”; leave approvals to the user");
         assert_eq!(code(remedy, "enabled\": true"), whole);
         assert_eq!(code(remedy, &"a".repeat(QUOTED + 1)), whole);
         assert_eq!(code(remedy, "--yolo\""), "delete “--yolo”; leave approvals to the user");

@@ -1,6 +1,7 @@
 //! Conditions on the origin of packages, images and plugins.
 
 use crate::{
+    excerpt::visible,
     hosts::{Trust, addresses, is_inside, is_near, is_sample, is_within, trust_at, trust_of},
     lookalike::{self, Imitation},
 };
@@ -162,12 +163,25 @@ const PRODUCTS: &[(&str, &[&str])] = &[
 
 /// Returns true if an extension bears the name of a product of another publisher.
 pub(crate) fn poses_as_known(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
-    let mut named = lower.split(['"', '\'']).filter_map(|word| word.split_once('.'));
-    named.any(|(publisher, name)| {
+    impostor(matched).is_some()
+}
+
+/// Returns the first extension that bears the name of a product of another publisher, and the product.
+fn impostor(matched: &str) -> Option<(&str, &'static str)> {
+    matched.split(['"', '\'']).find_map(|id| {
+        let lower = id.to_ascii_lowercase();
+        let (publisher, name) = lower.split_once('.')?;
         let is_own = |owners: &[&str]| owners.iter().any(|owner| publisher.contains(owner));
-        PRODUCTS.iter().any(|(product, owners)| name.contains(product) && !is_own(owners))
+        let (product, _) = PRODUCTS.iter().find(|(product, owners)| name.contains(product) && !is_own(owners))?;
+        Some((id, *product))
     })
+}
+
+/// Returns the message and the remedy for the extension that a match of `extension-poses-as-known` names.
+pub(crate) fn impostor_described(matched: &str) -> Option<(String, String)> {
+    let (id, product) = impostor(matched).map(|(id, product)| (visible(id), product))?;
+    let message = format!("has an editor extension install “{id}”, which has {product} in its name and another publisher");
+    Some((message, format!("delete “{id}”; have the user install extensions of the product's own publisher")))
 }
 
 #[cfg(test)]

@@ -17,10 +17,16 @@ fn scanned(text: &str, script: &str) -> Vec<Finding> {
 
 /// Returns the findings of a skill whose text and one other file are given.
 fn scanned_with(text: &str, path: &str, other: &str) -> Vec<Finding> {
+    scanned_files(text, &[(path, other)])
+}
+
+/// Returns the findings of a skill whose text and other files are given.
+fn scanned_files(text: &str, others: &[(&str, &str)]) -> Vec<Finding> {
     let file = |path: &str, text: &str| {
         (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
     };
-    let files = [file("SKILL.md", &format!("{SKILL}{text}\n")), file(path, other)];
+    let others = others.iter().map(|(path, text)| file(path, text));
+    let files = std::iter::once(file("SKILL.md", &format!("{SKILL}{text}\n"))).chain(others);
     scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
 }
 
@@ -246,7 +252,8 @@ fn remedy_covers_each_match_of_a_line() {
     let (one, both) = (script("`rm -rf /`"), script("`rm -rf /`, `rm -fr /`"));
     let remedy = |found: &[Finding]| of(found, "destructive-command").remedy.clone().into_owned();
     let each = "in each such place of the line, ";
-    assert_eq!(remedy(&both), format!("{each}{}", remedy(&one)));
+    let change = remedy(&one).replace("replace the marked words", "replace each such text");
+    assert_eq!(remedy(&both), format!("{each}{change}"));
 }
 
 /// A weak match is told by the act that its own words stand for, with a condition and a change that fit this act.
