@@ -116,10 +116,10 @@ fn remedy_of_all<'c>(cause: &Cause<'c>) -> Cow<'c, str> {
     };
     let lacking = quoted.filter(|words| is_of(cause.first, words) && cause.again.iter().any(|one| !is_of(one, words)));
     let Some(words) = lacking else { return remedy.into() };
-    match remedy.split_once(&format!("the line with “{words}”")) {
-        Some((before, after)) => format!("{before}the line{after}").into(),
-        None => remedy.replacen(&format!("“{words}”"), "the words found", 1).into(),
-    }
+    let named = format!("“{words}”");
+    let whole = ["the line", "the sentence"].into_iter().find(|part| remedy.contains(&format!("{part} with {named}")));
+    let (from, to) = whole.map_or((named.clone(), "the words found"), |part| (format!("{part} with {named}"), part));
+    remedy.replacen(&from, to, 1).into()
 }
 
 /// The other lines of a cause: the first ones with their words, the rest as numbers.

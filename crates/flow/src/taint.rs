@@ -172,8 +172,8 @@ pub struct Analysis<'p> {
     files: BTreeMap<String, Value>,
     /// Values in the skill's data files, by file name.
     data: BTreeMap<String, Value>,
-    /// Results of functions, by name.
-    returns: BTreeMap<String, Value>,
+    /// Results of functions, by name and by the program that defines the function.
+    returns: BTreeMap<String, BTreeMap<usize, Value>>,
     /// Flows by program, line and sink, with the statement that produced each. The flow of the last statement wins.
     flows: BTreeMap<(usize, usize, End), (usize, Flow)>,
     /// Programs for which the current pass found something new.
@@ -463,7 +463,7 @@ impl<'p> Analysis<'p> {
         value.notice_path();
         let mut own = None;
         if let Some(known) = self.returned(last) {
-            value = value.or(known);
+            value = value.or(&known);
             value.text = value.text.or_else(|| known.text.clone());
             value.items = known.items.clone();
             own.clone_from(&known.name);

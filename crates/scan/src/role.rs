@@ -167,7 +167,7 @@ pub(crate) fn place(
     }
     let (before, _) = around(source, line, offset);
     let is_of_commands = matches!(rule.scope, Scope::Script | Scope::Code) || OF_COMMANDS.contains(&rule.category);
-    let is_run = is_of_commands && !message.starts_with("names ") && !message.contains("the agent ");
+    let is_run = is_of_commands && !is_statement(message) && !message.contains("the agent ");
     match (is_in_comment(before) && is_of_one_line, is_run) {
         (true, true) => "contains a comment that, if run, ",
         (true, false) => "contains a comment that ",
@@ -176,6 +176,11 @@ pub(crate) fn place(
         (false, true) if is_in_plain_string(before) => "contains a string that, if run, ",
         _ => "",
     }
+}
+
+/// Returns whether a message says what a text has or names, not what it does.
+fn is_statement(message: &str) -> bool {
+    message.starts_with("names ") || message.starts_with("has ")
 }
 
 /// Returns whether a message begins with the verb of an act. That of a user's rule may not begin with a verb.

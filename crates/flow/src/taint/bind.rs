@@ -44,8 +44,8 @@ impl Analysis<'_> {
     /// Returns the origins of what a call was given. A function of the skill that returns the answer of a request keeps
     /// none of them.
     pub(super) fn given_back(&self, function: &str, called: &Called<'_>) -> Value {
-        let known = self.returned(function).and_then(|known| known.name.as_deref());
-        if known.is_some_and(names::is_answer) {
+        let known = self.returned(function);
+        if known.is_some_and(|known| known.name.as_deref().is_some_and(names::is_answer)) {
             return Value::default();
         }
         let given = Value::any_of(called.args).or(called.receiver);

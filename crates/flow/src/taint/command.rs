@@ -163,7 +163,7 @@ impl Analysis<'_> {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
         match self.returned(&function) {
-            Some(known) => value.or(known),
+            Some(known) => value.or(&known),
             None => value,
         }
     }

@@ -1,6 +1,9 @@
 //! Tables of names, functions and files, for [`Analysis`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use super::{
     Analysis, FILES, NAMES,
@@ -54,7 +57,8 @@ impl Analysis<'_> {
                 self.clock.changes(function);
             }
             let value = value.placed(self.position());
-            let is_news = self.returns.entry(function.to_owned()).or_default().add(&value);
+            let results = self.returns.entry(function.to_owned()).or_default();
+            let is_news = results.entry(self.program).or_default().add(&value);
             self.note_news(function, is_news);
         }
     }
@@ -105,10 +109,16 @@ impl Analysis<'_> {
         &self.files
     }
 
-    /// Returns the result of a function.
-    pub(super) fn returned(&self, function: &str) -> Option<&Value> {
+    /// Returns the result of a function. Of several programs with a function of this name, the current one comes first.
+    pub(super) fn returned(&self, function: &str) -> Option<Cow<'_, Value>> {
         self.clock.sees(function);
-        self.returns.get(function)
+        let results = self.returns.get(function)?;
+        if results.len() < 2 {
+            return results.values().next().map(Cow::Borrowed);
+        }
+        let mut all = results.get(&self.program).cloned().unwrap_or_default();
+        results.values().for_each(|result| _ = all.add(result));
+        Some(Cow::Owned(all))
     }
 
     fn names_in(&self, scope: usize) -> Option<&HashMap<String, Value>> {
