@@ -30,6 +30,10 @@ const LOCK: &str = "pack.lock";
 const MOST_PACKS: usize = 200;
 /// Packs count as equally large when their numbers of objects are within this factor. A release leaves ten objects.
 const ALIKE: u64 = 64;
+/// Packs of this power of [`ALIKE`] objects and more become one when they are more than [`MOST_LARGE`]: each has a copy of
+/// every folder that its releases changed.
+const LARGE: u32 = 2;
+const MOST_LARGE: usize = 3;
 /// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
@@ -54,7 +58,7 @@ pub struct PackBounds {
     pub loose_objects: usize,
     /// Bytes of these files.
     pub loose_bytes: u64,
-    /// Packs of about the same number of objects; with more they become one.
+    /// Packs of about the same number of objects; with more they become one. Of large packs, more than three do.
     pub small_packs: usize,
 }
 
@@ -233,7 +237,9 @@ impl<'a> GitDir<'a> {
                 alike.entry(objects.max(1).ilog(ALIKE)).or_default().push(name);
             }
         }
-        Ok(alike.into_values().filter(|packs| packs.len() > most).flatten().collect())
+        let most = |size: u32| if size < LARGE { most } else { most.min(MOST_LARGE) };
+        let crowded = alike.into_iter().filter(|(size, packs)| packs.len() > most(*size));
+        Ok(crowded.flat_map(|(_, packs)| packs).collect())
     }
 
     /// The objects of a pack; `None` when its index has another format or cannot be read.

@@ -67,6 +67,24 @@ fn small_packs_become_one() {
     assert_eq!(index.verify().unwrap(), []);
 }
 
+/// Blobs of a pack that counts as large.
+const MANY: usize = 4200;
+
+#[test]
+fn large_packs_become_one_when_there_are_four() {
+    let (_dir, index) = index();
+    for at in 0..4 {
+        assert_eq!(index.pack(&PackBounds::default(), || true).unwrap().packs, 0, "{at} large packs");
+        let blob = |number| format!("blob\ndata <<END\n{at} {number}\nEND\n");
+        let blobs: String = (0..MANY).map(blob).collect();
+        git_fed(index.dir(), &["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"], &blobs);
+    }
+    let before = counts(index.dir());
+    assert_eq!(index.pack(&PackBounds::default(), || true).unwrap().packs, 4);
+    let after = counts(index.dir());
+    assert_eq!((after["in-pack"], after["packs"]), (before["in-pack"], before["packs"] - 3));
+}
+
 #[test]
 fn kept_packs_stay() {
     let (_dir, index) = index();

@@ -89,24 +89,27 @@ struct ParsedQuery {
     /// Words by their first byte.
     by_first: Vec<Vec<usize>>,
     /// Whether words start with two bytes, in either case. A text has far fewer such places than words.
-    starts: Vec<bool>,
+    starts: Box<[bool; PAIRS]>,
 }
+
+/// Number of pairs of bytes.
+const PAIRS: usize = 1 << 16;
 
 /// Returns the index of two bytes in [`ParsedQuery::starts`].
 fn pair(first: u8, second: u8) -> usize {
-    usize::from(u16::from_be_bytes([first, second]))
+    usize::from(u16::from_le_bytes([first, second]))
 }
 
 impl ParsedQuery {
     fn of(query: &str) -> Self {
         let words: Vec<String> = words(query).into_iter().take(WORDS).collect();
-        let (mut by_first, mut starts) = (vec![Vec::new(); 256], vec![false; 1 << 16]);
+        let (mut by_first, mut starts) = (vec![Vec::new(); 256], Box::new([false; PAIRS]));
         for (at, word) in words.iter().enumerate() {
             let [first, second, ..] = *word.as_bytes() else { continue };
             by_first[usize::from(first)].push(at);
             let cases = |byte: u8| [byte, byte.to_ascii_uppercase()];
-            for (first, second) in cases(first).into_iter().flat_map(|first| cases(second).map(|second| (first, second))) {
-                starts[pair(first, second)] = true;
+            for first in cases(first) {
+                cases(second).into_iter().for_each(|second| starts[pair(first, second)] = true);
             }
         }
         Self { words, by_first, starts }
@@ -143,19 +146,25 @@ impl ParsedQuery {
         }
     }
 
-    /// Compares each word of a text with the query words that start with the same byte.
+    /// Compares each word of a text with the query words that start with the same two bytes. A function of its own, so
+    /// that its loop has few variables.
+    #[inline(never)]
     fn compare_all(&self, text: &[u8], note: &mut impl FnMut(usize, f64)) {
         for (at, two) in text.windows(2).enumerate() {
-            let is_start = self.starts[pair(two[0], two[1])];
-            if is_start && !at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric()) {
-                self.compare(&text[at..], &self.by_first[usize::from(two[0].to_ascii_lowercase())], note);
+            if self.starts[pair(two[0], two[1])] {
+                self.compare(text, at, note);
             }
         }
     }
 
-    /// Compares the word at the beginning of a text.
-    fn compare(&self, text: &[u8], candidates: &[usize], note: &mut impl FnMut(usize, f64)) {
-        for at in candidates {
+    /// Compares the word that starts at a place, if one does. Kept out of the loop over all bytes, which it would slow down.
+    #[inline(never)]
+    fn compare(&self, text: &[u8], start: usize, note: &mut impl FnMut(usize, f64)) {
+        if start.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric()) {
+            return;
+        }
+        let text = &text[start..];
+        for at in &self.by_first[usize::from(text[0].to_ascii_lowercase())] {
             let wanted = self.words[*at].as_bytes();
             if !text.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted)) {
                 continue;

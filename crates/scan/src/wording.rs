@@ -119,7 +119,10 @@ mod tests {
         assert_eq!(code(remedy, " --yolo "), "delete “--yolo”; leave approvals to the user");
         assert_eq!(code(remedy, "a\nb"), "delete the lines with the marked words; leave approvals to the user");
         let whole = "delete the line with the marked words; leave approvals to the user";
-        assert_eq!(code(remedy, "dscl . -authonly"), "delete the line with “dscl . -authonly”; leave approvals to the user");
+        assert_eq!(
+            code(remedy, "dscl . -authonly"),
+            "delete the line with “dscl . -authonly”; leave approvals to the user"
+        );
         assert_eq!(code(remedy, "enabled\": true"), whole);
         assert_eq!(code(remedy, &"a".repeat(QUOTED + 1)), whole);
         assert_eq!(code(remedy, "--yolo\""), "delete “--yolo”; leave approvals to the user");

@@ -180,7 +180,8 @@ fn impostor(matched: &str) -> Option<(&str, &'static str)> {
 /// Returns the message and the remedy for the extension that a match of `extension-poses-as-known` names.
 pub(crate) fn impostor_described(matched: &str) -> Option<(String, String)> {
     let (id, product) = impostor(matched).map(|(id, product)| (visible(id), product))?;
-    let message = format!("has an editor extension install “{id}”, which has {product} in its name and another publisher");
+    let message =
+        format!("has an editor extension install “{id}”, which has {product} in its name and another publisher");
     Some((message, format!("delete “{id}”; have the user install extensions of the product's own publisher")))
 }
 

@@ -52,7 +52,7 @@ pub(super) fn harmless_if(said: &Said) -> Cow<'static, str> {
             _ => case.harmless_if.into(),
         };
     }
-    let act = case.message.strip_prefix("resembles instructions to ").unwrap_or("work against the user");
+    let act = case.message.strip_prefix("shares words with instructions to ").unwrap_or("work against the user");
     format!("the marked text does not have the agent {act}").into()
 }
 
