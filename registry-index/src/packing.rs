@@ -4,7 +4,7 @@
 //! readers in other processes go on: who misses an object looks for new packs.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::TryLockError,
     io,
     path::Path,
@@ -134,19 +134,36 @@ impl<'repo> Naming<'repo> {
         Ok(Self { repo, pack: repo.packbuilder()?, left: objects })
     }
 
-    /// All objects: those of commits by their paths, the others without a name.
+    /// All objects: those of commits by their paths, the others without a name. Each commit comes before its parent: the
+    /// states of a folder differ least from those of the commits beside them.
     fn into_pack(mut self) -> Result<PackBuilder<'repo>, git2::Error> {
-        let odb = self.repo.odb()?;
-        for id in self.left.clone() {
-            if odb.read_header(id)?.1 == ObjectType::Commit {
+        let mut parents = self.parents()?;
+        let above: HashSet<Oid> = parents.values().flatten().copied().collect();
+        let (inner, newest): (Vec<Oid>, Vec<Oid>) = parents.keys().partition(|id| above.contains(*id));
+        for start in newest.into_iter().chain(inner) {
+            let mut next = Some(start);
+            while let Some((id, parent)) = next.and_then(|id| parents.remove_entry(&id)) {
                 self.insert(id, None)?;
                 self.insert_tree("", self.repo.find_commit(id)?.tree_id(), 0)?;
+                next = parent;
             }
         }
         for id in std::mem::take(&mut self.left) {
             self.pack.insert_object(id, None)?;
         }
         Ok(self.pack)
+    }
+
+    /// The commits, each with its first parent.
+    fn parents(&self) -> Result<HashMap<Oid, Option<Oid>>, git2::Error> {
+        let odb = self.repo.odb()?;
+        let mut parents = HashMap::new();
+        for id in &self.left {
+            if odb.read_header(*id)?.1 == ObjectType::Commit {
+                parents.insert(*id, self.repo.find_commit(*id)?.parent_ids().next());
+            }
+        }
+        Ok(parents)
     }
 
     /// Inserts an object once. `false` for one that is in already, or is not to be packed.

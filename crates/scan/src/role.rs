@@ -104,7 +104,9 @@ pub(crate) fn way_out(
         }
         Role::Fact => None,
         _ if is_code && !is_text_of_code(source, line, matched.start) => None,
-        _ if is_code && source.text[matched].contains(['\n', '"', '(']) => Some(ACCEPTED_TEXT),
+        _ if is_code && source.text.get(matched).is_some_and(|text| text.contains(['\n', '"', '('])) => {
+            Some(ACCEPTED_TEXT)
+        }
         _ if is_code => return Some(placeholder(rule).into()),
         Role::Command | Role::Test if source.is_fenced(line) => {
             Some("if it is only shown, name it in a sentence that forbids it (“Never use …”), not in a block")
