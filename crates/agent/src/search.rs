@@ -88,7 +88,7 @@ struct ParsedQuery {
     words: Vec<String>,
     /// Words by their first byte.
     by_first: Vec<Vec<usize>>,
-    /// Whether words start with two bytes, in either case. A text has far fewer such places than words.
+    /// True for two bytes with which a query word starts, in either case. A text has far fewer such places than words.
     starts: Box<[bool; PAIRS]>,
 }
 

@@ -82,8 +82,7 @@ impl Finding {
         if is_same && self.matched != other.matched && !self.remedy.contains(EACH) {
             self.remedy = match self.remedy.split_once("; otherwise ") {
                 Some((condition, change)) => format!("{condition}; otherwise {EACH}{change}").into(),
-                None => format!("{EACH}{}", self.remedy.replace("replace the marked words", "replace each such text"))
-                    .into(),
+                None => format!("{EACH}{}", self.remedy).into(),
             };
         }
         is_same

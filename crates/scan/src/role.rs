@@ -126,7 +126,7 @@ const ACCEPTED_TEXT: &str =
 /// commands or a comment keeps its sense.
 fn placeholder(rule: &Rule) -> String {
     format!(
-        "if nothing runs this text (a comment, a pattern, sample data), replace the marked words by <{}>, or have a \
+        "if nothing runs this text (a comment, a pattern, sample data), replace it by <{}>, or have a \
          person accept the finding",
         rule.id
     )

@@ -13,6 +13,16 @@ pub(crate) fn grants_more_than_a_command(matched: &str) -> bool {
     grants.peek().is_none() || grants.any(|grant| !is_narrow(grant))
 }
 
+/// Returns false if a command writes a plain path to `core_pattern`: the kernel then writes its dumps there. It runs only
+/// what begins with `|`, which a variable or an escape can hide.
+pub(crate) fn is_no_dump_path(matched: &str) -> bool {
+    let written = matched.strip_prefix("echo").filter(|_| matched.contains("core_pattern"));
+    let is_in_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '%');
+    let Some((value, _)) = written.and_then(|written| written.rsplit_once(['>', '|'])) else { return true };
+    let value = value.trim().trim_matches(['\'', '"']);
+    value.is_empty() || !value.chars().all(is_in_path)
+}
+
 fn is_narrow(grant: &str) -> bool {
     let commands = grant.split(['\'', '"', '\n', '>']).next().unwrap_or("");
     commands.split(',').all(|command| {

@@ -114,7 +114,7 @@ fn broken_off_match_is_accepted_not_replaced() {
         of(&found, "process-memory-read").remedy.clone().into_owned()
     };
     let (whole, part) = (remedy("procdump -ma lsass"), remedy("[\"procdump.exe\", \"-ma\", \"lsass.exe\"]"));
-    assert!(whole.contains("replace the marked words by <process-memory-read>"), "{whole}");
+    assert!(whole.contains("replace it by <process-memory-read>"), "{whole}");
     assert!(part.ends_with("(a comment, a pattern, sample data), have a person accept the finding"), "{part}");
 }
 
