@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, Server};
 
 /// A registry behind `git+file://` that the configuration names, installed from and searched.
 fn used() -> (Sandbox, String) {
@@ -88,6 +88,26 @@ fn dead_locks_do_not_stop_a_mirror() {
     sandbox.skill("beta", "Counts what comes in. Use in tests.", &[]);
     sandbox.done(&["publish", "beta", "--owner", "acme", "--registry", &url]);
     assert_eq!(sandbox.done(&["search", "counts"])["results"][0]["name"], "acme/beta");
+}
+
+/// The copy of a server's index is a git repository too.
+#[test]
+fn dead_lock_does_not_stop_the_copy_of_a_server() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    let at = ["--registry", server.url.as_str()];
+    sandbox.run_with(&["login", &server.url, "--json"], server.token("mei", "publish").as_bytes()).done();
+    let publish = |name: &str| {
+        sandbox.skill(name, "Sorts what comes in. Use in tests.", &[]);
+        sandbox.done(&[&["publish", name, "--owner", "mei"][..], &at].concat());
+    };
+    publish("alpha");
+    sandbox.done(&[&["info", "mei/alpha"][..], &at].concat());
+    let copies = fs::read_dir(sandbox.skillhub_home().join("registries")).unwrap().map(|entry| entry.unwrap().path());
+    let copy = copies.into_iter().find(|path| path.is_dir()).unwrap();
+    fs::write(copy.join("refs/heads/main.lock"), "").unwrap();
+    publish("beta");
+    assert_eq!(sandbox.done(&[&["info", "mei/beta"][..], &at].concat())["name"], "mei/beta");
 }
 
 #[test]

@@ -98,7 +98,7 @@ enum Access {
     /// The registry is accessed through git.
     Git(Box<Remote>),
     /// The registry is a server, accessed over HTTP.
-    Web(Web),
+    Web(Box<Web>),
 }
 
 impl Registries {
@@ -249,7 +249,12 @@ impl Registries {
             Location::Git(spec) if self.is_offline => return Err(RegistryError::Offline(spec.url())),
             Location::Git(spec) => {
                 if let Some((web, index)) = self.web(&spec)? {
-                    return Ok(Registry { name, location: web.url().to_owned(), index, reach: Access::Web(web) });
+                    return Ok(Registry {
+                        name,
+                        location: web.url().to_owned(),
+                        index,
+                        reach: Access::Web(Box::new(web)),
+                    });
                 }
                 let remote = Remote::new(&spec, &self.home, &self.heads, self.accepts_rewrite);
                 let (location, index) = (remote.url().to_owned(), remote.index()?);

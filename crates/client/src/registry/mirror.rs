@@ -97,11 +97,9 @@ impl Mirror {
         &self.path
     }
 
-    /// Acquires the lock, and waits for other processes that hold it. What a killed one left does not prevent changes.
+    /// Acquires the lock, and waits for other processes that hold it.
     pub fn lock(&self, home: &Home) -> Result<Locked, RegistryError> {
-        let locked = lock_at(&self.path, home)?;
-        remove_dead_locks(&self.path).map_err(|source| RegistryError::Io { path: self.path.clone(), source })?;
-        Ok(locked)
+        lock_to_change(&self.path, home)
     }
 
     /// Repacks all objects into a single pack.
@@ -346,6 +344,13 @@ pub(super) fn lock_at(path: &Path, home: &Home) -> Result<Locked, RegistryError>
     file.lock().map_err(io)?;
     file.write_all(b".").map_err(io)?;
     Ok(Locked { _file: file })
+}
+
+/// Acquires the lock as [`lock_at`] does, and removes what a killed process left in git, which would prevent changes.
+pub(super) fn lock_to_change(path: &Path, home: &Home) -> Result<Locked, RegistryError> {
+    let locked = lock_at(path, home)?;
+    remove_dead_locks(path).map_err(|source| RegistryError::Io { path: path.to_owned(), source })?;
+    Ok(locked)
 }
 
 /// Returns the entries of a tree that an older version of the folder does not have.

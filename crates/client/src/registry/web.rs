@@ -10,7 +10,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
-use library::{Home, ensure_dir};
+use library::Home;
 use registry_index::{
     AppendError, Appended, Deprecation, Entry, Index, KeyChange, NewRelease, OpenError, Stamp, shard,
 };
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::{Access, Registry, RegistryError};
+use super::{Access, Registry, RegistryError, mirror::lock_to_change};
 use crate::{
     config::SourceKind,
     http::{self, HttpError, HttpRequest, HttpResponse},
@@ -65,6 +65,7 @@ pub(super) struct Credential {
 pub(super) struct Web {
     url: String,
     credential: Credential,
+    home: Home,
     path: PathBuf,
     accepts_rewrite: bool,
     now: Timestamp,
@@ -112,7 +113,7 @@ impl Web {
     ) -> Result<Option<(Self, Index)>, RegistryError> {
         let url = url.trim_end_matches('/').to_owned();
         let path = place_of(&url, home);
-        let web = Self { url, credential, path, accepts_rewrite, now };
+        let web = Self { url, credential, home: home.clone(), path, accepts_rewrite, now };
         let config = match web.ask(&format!("/index/{}", shard::CONFIG), &HttpRequest::default()) {
             Err(error) if web.is_known() || is_ours_to_say(&error) => return Err(error),
             // The URL may belong to a git server. git then reports its own error.
@@ -124,8 +125,7 @@ impl Web {
             401 | 403 | 429 | 500.. if web.is_known() || is_ours(&config) => return Err(web.refused(&config)),
             _ => return Ok(None),
         }
-        home.ensure()?;
-        ensure_dir(&home.mirrors())?;
+        let _locked = lock_to_change(&web.path, home)?;
         let index = Index::init(&web.path, &web.stamp())?;
         index.take_over(&[(shard::CONFIG.to_owned(), Some(config.bytes))], accepts_rewrite, &web.stamp())?;
         let index = Index::open(&web.path).map_err(|OpenError::NotARegistry { reason, .. }| {
@@ -158,6 +158,10 @@ impl Web {
                 _ => return Err(self.refused(&answer)),
             }
         }
+        if files.is_empty() {
+            return Ok(());
+        }
+        let _locked = lock_to_change(&self.path, &self.home)?;
         Ok(index.take_over(&files, self.accepts_rewrite, &self.stamp())?)
     }
 
