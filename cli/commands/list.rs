@@ -104,7 +104,7 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
         let elsewhere = of_branch.as_ref().is_some_and(|skills| !skills.contains(&listed.name));
         elsewhere && listed.missing && listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()))
     };
-    let (changed, news) = inbox::news(context, catalogue.libraries())?;
+    let (changed, news) = inbox::news(context, catalogue)?;
     let skills = || catalogue.skills.iter().zip(&agents.readers);
     let document = ListDocument {
         ok: problems.is_empty(),

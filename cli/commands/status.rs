@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let hosts = agents.document();
     problems.extend(hosts.problems.clone());
     let mut document = overview.document_with(hosts);
-    let (changed, news) = inbox::news(context, catalogue.libraries())?;
+    let (changed, news) = inbox::news(context, &catalogue)?;
     document["changed_since_review"] = json!(changed);
     context.out.answer(&document, |out| {
         for skill in skills {

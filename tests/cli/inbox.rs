@@ -206,6 +206,25 @@ fn deleted_before_a_look_is_no_change() {
     assert!(fs::read_to_string(sandbox.user_skill("own").join("SKILL.md")).unwrap().contains("mine"));
 }
 
+#[test]
+fn hand_edit_counts_as_change_until_undone() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "brief");
+    let file = sandbox.user_skill("brief").join("SKILL.md");
+    let recorded = fs::read_to_string(&file).unwrap();
+    let expect = |changed: &Value, when: &str| {
+        for command in ["status", "list"] {
+            assert_eq!(sandbox.done(&[command])["changed_since_review"], *changed, "{command} {when}");
+        }
+        assert_eq!(json!(waiting(&sandbox)), *changed, "{when}");
+    };
+    expect(&json!([]), "as recorded");
+    fs::write(&file, format!("{recorded}One more line.\n")).unwrap();
+    expect(&json!(["brief"]), "edited");
+    fs::write(&file, &recorded).unwrap();
+    expect(&json!([]), "as before");
+}
+
 /// A short form of `bench/year.py`, which times the commands.
 #[test]
 fn unreviewed_months_stay_readable_and_small() {

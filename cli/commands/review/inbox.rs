@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
+use agent::Catalogue;
 use clap::Args;
 use evolve::GateDecision;
-use library::{ActorKind, Library, Revision};
+use library::{ActorKind, Revision};
 use ops::{Inbox, InboxSkill, REASONS};
 use serde_json::json;
 use skill::{SkillName, counted};
@@ -73,14 +74,14 @@ pub fn summary(proposals: usize, skills: usize) -> String {
     }
 }
 
-/// Returns the names of the changed skills in some libraries, and for a person the line that counts them and one for
-/// each open alarm.
-pub fn news(context: &Context, libraries: &[Library]) -> Result<(Vec<String>, Vec<String>), CliError> {
-    let changed = context.changed_since_review(libraries)?;
+/// Returns the names of the changed skills in the libraries of a catalogue, and for a person the line that counts them
+/// and one for each open alarm.
+pub fn news(context: &Context, catalogue: &Catalogue) -> Result<(Vec<String>, Vec<String>), CliError> {
+    let changed = context.changed_in(catalogue)?;
     let names: Vec<String> = changed.into_iter().map(|(_, name)| name.to_string()).collect();
     let mut lines = Vec::new();
     if context.actor.kind == ActorKind::Person {
-        lines.extend(context.alarms(libraries)?.iter().map(alarm_line));
+        lines.extend(context.alarms(catalogue.libraries())?.iter().map(alarm_line));
         let count = || format!("{WARN}{}{WARN:#}: skillhub review", summary(0, names.len()));
         lines.extend((!names.is_empty()).then(count));
     }

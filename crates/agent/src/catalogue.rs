@@ -52,6 +52,8 @@ pub struct Catalogue {
     libraries: Vec<Library>,
     /// Change marks of the libraries, taken before they were read.
     marks: Vec<u64>,
+    /// Skills of each library with an unrecorded edit.
+    edited: Vec<Vec<SkillName>>,
     /// Fingerprint of the policy by which folder edits were judged, if there are any.
     edit_policy: Option<String>,
 }
@@ -136,6 +138,8 @@ impl Catalogue {
     }
 
     fn add_library(&mut self, library: Library, mark: u64, skills: Vec<ListedSkill>) {
+        let edited = skills.iter().filter(|skill| skill.has_unrecorded_edit());
+        self.edited.push(edited.map(|skill| skill.name.clone()).collect());
         skills.into_iter().for_each(|skill| self.add(skill));
         self.libraries.push(library);
         self.marks.push(mark);
@@ -200,6 +204,11 @@ impl Catalogue {
     /// Returns the libraries that were searched, the writable one first.
     pub fn libraries(&self) -> &[Library] {
         &self.libraries
+    }
+
+    /// Yields the libraries, each with its skills that have an unrecorded edit. These include shadowed skills.
+    pub fn edited_skills(&self) -> impl Iterator<Item = (&Library, &[SkillName])> {
+        self.libraries.iter().zip(self.edited.iter().map(Vec::as_slice))
     }
 
     /// Returns whether the catalogue is current: no skillhub process has committed or set anything in a library since,

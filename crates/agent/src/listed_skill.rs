@@ -85,6 +85,11 @@ impl ListedSkill {
         self.served_edit().is_some_and(|edit| edit.at.is_none())
     }
 
+    /// Returns whether its folder has an unrecorded edit that passes the scanner, also one that is held for a person.
+    pub(crate) fn has_unrecorded_edit(&self) -> bool {
+        self.head.is_some() && self.edit.as_ref().is_some_and(|edit| edit.at.is_none())
+    }
+
     /// Returns the reason why an edit of its folder is held for a person.
     pub fn held(&self) -> Option<&str> {
         self.edit.as_ref()?.held.as_deref()

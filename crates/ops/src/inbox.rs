@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use agent::Visibility;
+use agent::{Catalogue, Visibility};
 use evolve::{Count, GateDecision};
 use jiff::Timestamp;
-use library::{Library, ProposalEntry, Revision, Unreviewed};
+use library::{Library, LibraryError, ProposalEntry, Revision, Unreviewed};
 use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{
@@ -84,10 +84,26 @@ impl Workspace {
     /// # Errors
     /// A library or the configuration cannot be read.
     pub fn changed_since_review(&self, libraries: &[Library]) -> Result<Vec<(usize, SkillName)>, Refusal> {
+        self.changed(libraries.iter().map(Library::changed_since_review))
+    }
+
+    /// Returns the same as [`Workspace::changed_since_review`] for the libraries of a catalogue, whose folders were
+    /// examined already.
+    ///
+    /// # Errors
+    /// A library or the configuration cannot be read.
+    pub fn changed_in(&self, catalogue: &Catalogue) -> Result<Vec<(usize, SkillName)>, Refusal> {
+        let libraries = catalogue.edited_skills();
+        self.changed(libraries.map(|(library, edited)| library.changed_or_edited(edited.iter().cloned())))
+    }
+
+    fn changed(
+        &self,
+        libraries: impl Iterator<Item = Result<Vec<SkillName>, LibraryError>>,
+    ) -> Result<Vec<(usize, SkillName)>, Refusal> {
         let (is_seen, mut skills) = (self.seen()?, Vec::new());
-        for (place, library) in libraries.iter().enumerate() {
-            let changed = library.changed_since_review()?.into_iter().filter(|skill| is_seen(skill.as_str()));
-            skills.extend(changed.map(|skill| (place, skill)));
+        for (place, changed) in libraries.enumerate() {
+            skills.extend(changed?.into_iter().filter(|skill| is_seen(skill.as_str())).map(|skill| (place, skill)));
         }
         skills.sort_by(|(_, a), (_, b)| a.cmp(b));
         Ok(skills)

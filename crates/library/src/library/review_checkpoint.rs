@@ -137,7 +137,18 @@ impl Library {
     pub fn changed_since_review(&self) -> Result<Vec<SkillName>, LibraryError> {
         let summaries = self.summaries(ChangeDetection::Signatures)?.into_iter();
         let is_edited = |summary: &SkillSummary| summary.standing == FolderStatus::Modified && summary.head.is_some();
-        let mut changed: BTreeSet<SkillName> = summaries.filter(is_edited).map(|summary| summary.name).collect();
+        self.changed_or_edited(summaries.filter(is_edited).map(|summary| summary.name))
+    }
+
+    /// Returns the same as [`Library::changed_since_review`], given the skills whose folders have unrecorded edits.
+    ///
+    /// # Errors
+    /// Fails like [`Library::changed_since_review`].
+    pub fn changed_or_edited(
+        &self,
+        edited: impl IntoIterator<Item = SkillName>,
+    ) -> Result<Vec<SkillName>, LibraryError> {
+        let mut changed: BTreeSet<SkillName> = edited.into_iter().collect();
         changed.extend(self.changed_heads()?);
         Ok(changed.into_iter().collect())
     }
