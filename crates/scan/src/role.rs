@@ -282,7 +282,8 @@ fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<
         Role::Test if is_tested(source) => Some(TESTED),
         Role::Test if source.path != SkillPath::SKILL_MD && is_lesson(source, line) => Some(LESSON),
         Role::Command | Role::Test => {
-            (is_example(before) || is_shown(source, line) || is_bad_sample(source, line)).then_some(SHOWN)
+            let is_sample = is_example(before) || is_quoted_example(source, line, before);
+            (is_sample || is_shown(source, line) || is_bad_sample(source, line)).then_some(SHOWN)
         }
         Role::Speech if is_quoted(before) => Some(QUOTED),
         Role::Speech => {
@@ -329,10 +330,21 @@ fn around<'a>(source: &'a Source<'_>, line: usize, offset: usize) -> (&'a str, &
 
 /// Returns whether a line is in a block quotation that the last line of text above it calls an attack.
 fn is_quoted_lesson(source: &Source<'_>, line: usize) -> bool {
+    said_above_quotation(source, line).is_some_and(|said| has(Words::Teaching, said))
+}
+
+/// Returns whether a match is in a code span of a block quotation that the line of text above it names as an example.
+fn is_quoted_example(source: &Source<'_>, line: usize, before: &str) -> bool {
+    let is_span = before.trim_start_matches(['>', ' ']).starts_with('`');
+    is_span && said_above_quotation(source, line).is_some_and(ends_in_example)
+}
+
+/// Returns the last line of text above the block quotation that a line belongs to.
+fn said_above_quotation<'s>(source: &'s Source<'_>, line: usize) -> Option<&'s str> {
     let is_quotation = |text: &str| text.trim_start().starts_with('>');
     let is_said = |text: &&str| !text.trim().is_empty() && !is_quotation(text);
     let mut above = (line.saturating_sub(INTRODUCTION)..line).rev().map(|at| source.line(at));
-    is_quotation(source.line(line)) && above.find(is_said).is_some_and(|said| has(Words::Teaching, said))
+    above.find(is_said).filter(|_| is_quotation(source.line(line)))
 }
 
 /// Returns the text before a match, preceded by the end of the line above.
@@ -378,9 +390,13 @@ fn is_row(before: &str) -> bool {
 fn is_example(before: &str) -> bool {
     let is_inside = before.matches('`').count() % 2 == 1;
     let before = before.rfind('`').filter(|_| is_inside).and_then(|span| before.get(..=span)).unwrap_or(before);
-    let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
-    before.ends_with(['`', '"', '“'])
-        && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
+    before.ends_with(['`', '"', '“']) && ends_in_example(before.trim_end_matches(['`', '"', '“', ' ']))
+}
+
+/// Returns whether a text announces an example with its last words.
+fn ends_in_example(said: &str) -> bool {
+    let said = said.trim_end().to_ascii_lowercase();
+    ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
 }
 
 /// Returns whether a comment after a command calls it bad.

@@ -69,9 +69,14 @@ pub(crate) fn is_drop(matched: &str) -> bool {
     addresses(matched).chain(bare(matched)).any(|address| trust_at(&address) == Trust::Drop && !is_only_named(&address))
 }
 
-/// Returns true if an address is only the service's own page rather than a user's collection point.
+/// First labels of tunnels in documentation. They stand for the reader's own tunnel.
+const SAMPLE_TUNNELS: &[&str] = &["abc123", "random-subdomain", "subdomain", "xxxx", "your-subdomain", "your-tunnel"];
+
+/// Returns true if an address is only the service's own page, or stands for the reader's own tunnel, rather than a
+/// stranger's collection point.
 fn is_only_named(address: &Address<'_>) -> bool {
-    address.host == "webhook.site" && address.path.len() < 2
+    let is_sample = || SAMPLE_TUNNELS.iter().any(|label| address.host.split('.').next() == Some(label));
+    address.host == "webhook.site" && address.path.len() < 2 || is_sample()
 }
 
 /// Returns true if no image is a known tool for managing containers and the socket is writable.
@@ -175,11 +180,6 @@ pub(crate) fn is_no_cloud(matched: &str) -> bool {
 pub(crate) fn is_unknown_store(matched: &str) -> bool {
     let is_store = |trust| !matches!(trust, Trust::Unknown | Trust::Drop);
     addresses(matched).next().is_none_or(|address| !is_inside(&address.host) && !is_usual(&address, is_store))
-}
-
-/// Returns true if a picture does not come from a service that renders pictures from an address.
-pub(crate) fn is_drawn_elsewhere(matched: &str) -> bool {
-    first(matched).is_none_or(|address| !trust_at(&address).is_known())
 }
 
 /// Returns true if the replacement of a library is neither its own mirror nor a known fork.
