@@ -184,7 +184,7 @@ pub fn otherwise(skill: &Skill, language: Language, how: &str) -> Skill {
 }
 
 /// Indirections by language, with the minimum percentage of attacks that are still found.
-pub const DETOURS: [(Language, &[&str], usize); 6] = [
+pub const DETOURS: [(Language, &[&str], usize); 5] = [
     (
         Language::Python,
         &["sum", "beside", "join", "percent", "format", "replace", "turned", "variables", "alias", "getattr"],
@@ -193,6 +193,5 @@ pub const DETOURS: [(Language, &[&str], usize); 6] = [
     (Language::Python, &["letters"], 93),
     (Language::JavaScript, &["sum", "join", "turned", "letters", "template", "lookup"], 93),
     (Language::Shell, &["quotes", "path", "command", "said", "variable", "function", "lines", "hosts"], 92),
-    (Language::Shell, &["backslash"], 82),
-    (Language::Shell, &["coded"], 78),
+    (Language::Shell, &["backslash", "coded"], 96),
 ];
