@@ -23,7 +23,6 @@ const TITLES: &[(&str, &str)] = &[
     ("T1098.004", "Account Manipulation: SSH Authorized Keys"),
     ("T1102", "Web Service"),
     ("T1105", "Ingress Tool Transfer"),
-    ("T1110", "Brute Force"),
     ("T1114.003", "Email Collection: Email Forwarding Rule"),
     ("T1115", "Clipboard Data"),
     ("T1137.001", "Office Application Startup: Office Template Macros"),
