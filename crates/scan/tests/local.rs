@@ -37,6 +37,16 @@ fn large_skill_is_scanned_by_same_rules() {
 }
 
 #[test]
+fn evidence_of_former_rule_has_no_effect() {
+    let of = |id: &str| {
+        let text = format!("[[rule]]\nid = \"{id}\"\nevidence = \"weak\"\n");
+        Scanner::new(&Settings::default(), &[("a.toml".to_owned(), text)])
+    };
+    assert!(of("miner-deployed").is_ok(), "a file of an earlier build");
+    assert!(of("miner-deployd").is_err(), "a misspelt id");
+}
+
+#[test]
 fn ruleset_depends_on_rules_and_settings() {
     let named = |settings: &Settings, text: &str| {
         Scanner::new(settings, &[("a.toml".to_owned(), text.to_owned())]).unwrap().ruleset().to_owned()

@@ -69,14 +69,9 @@ pub(crate) fn is_drop(matched: &str) -> bool {
     addresses(matched).chain(bare(matched)).any(|address| trust_at(&address) == Trust::Drop && !is_only_named(&address))
 }
 
-/// First labels of tunnels in documentation. They stand for the reader's own tunnel.
-const SAMPLE_TUNNELS: &[&str] = &["abc123", "random-subdomain", "subdomain", "xxxx", "your-subdomain", "your-tunnel"];
-
-/// Returns true if an address is only the service's own page, or stands for the reader's own tunnel, rather than a
-/// stranger's collection point.
+/// Returns true if an address is only the service's own page rather than a user's collection point.
 fn is_only_named(address: &Address<'_>) -> bool {
-    let is_sample = || SAMPLE_TUNNELS.iter().any(|label| address.host.split('.').next() == Some(label));
-    address.host == "webhook.site" && address.path.len() < 2 || is_sample()
+    address.host == "webhook.site" && address.path.len() < 2
 }
 
 /// Returns true if no image is a known tool for managing containers and the socket is writable.

@@ -63,6 +63,9 @@ impl Added {
             let is_first = self.evidence.insert(entry.id.clone(), evidence).is_none();
             return is_first.then_some(()).ok_or_else(|| "it is overridden twice".to_owned());
         }
+        if FORMER.lines().any(|id| id == entry.id) && !says_more(entry) {
+            return Ok(());
+        }
         let rule = rule_of(entry, defaults)?;
         if self.rules.len() >= RULES {
             return Err(format!("the limit is {RULES} rules"));
@@ -72,9 +75,12 @@ impl Added {
     }
 }
 
-/// Returns the new evidence of a built-in rule. Everything else about such a rule is fixed.
-fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
-    let says_more = entry.category.is_some()
+/// Ids of earlier built-in rules, one a line. A file that still sets the evidence of one has no effect on it.
+const FORMER: &str = include_str!("../../data/former_rules.txt");
+
+/// Returns whether an entry sets more than the evidence of a rule.
+fn says_more(entry: &RuleEntry) -> bool {
+    entry.category.is_some()
         || entry.technique.is_some()
         || entry.risk.is_some()
         || entry.scope.is_some()
@@ -87,8 +93,12 @@ fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
         || !entry.pattern.joined().is_empty()
         || !(entry.literals.is_empty() && entry.also.is_empty())
         || !(entry.harmful.is_empty() && entry.harmless.is_empty())
-        || is_for_us(entry);
-    match says_more {
+        || is_for_us(entry)
+}
+
+/// Returns the new evidence of a built-in rule. Everything else about such a rule is fixed.
+fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
+    match says_more(entry) {
         true => Err("a built-in rule has this id; give evidence alone to change it, or choose another id".to_owned()),
         false if !crate::can_be_waived(&entry.id) => Err("the rules for an incomplete scan are fixed".to_owned()),
         false => entry.evidence.parse().map_err(|error: crate::LevelError| error.to_string()),
