@@ -4,7 +4,7 @@
 //! readers in other processes go on: who misses an object looks for new packs.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fs::TryLockError,
     io,
     path::Path,
@@ -26,14 +26,11 @@ const PACKS: &str = "objects/pack";
 const MODE: u32 = if cfg!(windows) { 0o644 } else { 0o444 };
 /// File whose lock has the process that packs.
 const LOCK: &str = "pack.lock";
-/// Packs at which a change packs before it returns. A server, which packs in the background, has fewer.
-const MOST_PACKS: usize = 200;
-/// Packs count as equally large when their numbers of objects are within this factor. A release leaves ten objects.
-const ALIKE: u64 = 64;
-/// Packs of this power of [`ALIKE`] objects and more become one when they are more than [`MOST_LARGE`]: each has a copy of
-/// every folder that its releases changed.
-const LARGE: u32 = 2;
-const MOST_LARGE: usize = 3;
+/// Packs at which a change packs before it returns. A server, which packs in the background, mostly has fewer.
+const MOST_PACKS: usize = 250;
+/// Each pack that stays has at least so many times the objects of all smaller ones together. A pack has a copy of every
+/// folder that its releases changed, so few large packs are small; and an object is written again only as packs double.
+const GROWTH: u64 = 2;
 /// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
@@ -58,13 +55,21 @@ pub struct PackBounds {
     pub loose_objects: usize,
     /// Bytes of these files.
     pub loose_bytes: u64,
-    /// Packs of about the same number of objects; with more they become one. Of large packs, more than three do.
-    pub small_packs: usize,
+    /// Packs of at most 100,000 objects. With more, the smallest become one.
+    pub packs: usize,
 }
 
 impl Default for PackBounds {
     fn default() -> Self {
-        Self { loose_objects: 20_000, loose_bytes: 256 << 20, small_packs: 16 }
+        Self { loose_objects: 20_000, loose_bytes: 256 << 20, packs: 64 }
+    }
+}
+
+impl PackBounds {
+    /// Bounds for an index that nobody changes just now: as few packs as there can be without writing all anew each time.
+    #[must_use]
+    pub fn quiet() -> Self {
+        Self { packs: 1, ..Self::default() }
     }
 }
 
@@ -107,7 +112,7 @@ impl Index {
             loose.clear();
         }
         let mut objects: HashSet<Oid> = loose.iter().copied().collect();
-        let mut replaced = folder.crowded(bounds.small_packs)?;
+        let mut replaced = folder.crowded(bounds.packs)?;
         replaced.retain(|name| folder.objects_of(name).map(|found| objects.extend(found)).is_some());
         if objects.is_empty() {
             return Ok(Packed::default());
@@ -238,11 +243,11 @@ impl<'a> GitDir<'a> {
         Ok(names.iter().filter_map(|file| Some(file.to_str()?.strip_suffix(".pack")?.to_owned())).collect())
     }
 
-    /// The packs of about the same number of objects that are more than a number, without those that somebody asked git
-    /// to keep.
+    /// The smallest packs, so many that the others are each [`GROWTH`] times as large as all smaller ones; none while there
+    /// are at most a number. Packs that somebody asked git to keep are not counted.
     fn crowded(&self, most: usize) -> io::Result<Vec<String>> {
         let folder = self.dir.open_dir(PACKS)?;
-        let mut alike: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let mut packs = Vec::new();
         for name in self.packs()? {
             let has = |part: &str| folder.exists(format!("{name}.{part}"));
             if !has("idx") || has("keep") || has("promisor") {
@@ -251,12 +256,15 @@ impl<'a> GitDir<'a> {
             let bytes = folder.metadata(format!("{name}.idx"))?.len();
             let objects = bytes.saturating_sub(EMPTY_INDEX) / INDEXED_BYTES;
             if objects <= MOST_OBJECTS {
-                alike.entry(objects.max(1).ilog(ALIKE)).or_default().push(name);
+                packs.push((objects, name));
             }
         }
-        let most = |size: u32| if size < LARGE { most } else { most.min(MOST_LARGE) };
-        let crowded = alike.into_iter().filter(|(size, packs)| packs.len() > most(*size));
-        Ok(crowded.flat_map(|(_, packs)| packs).collect())
+        if packs.len() <= most {
+            return Ok(Vec::new());
+        }
+        packs.sort_unstable();
+        packs.truncate(smallest(packs.iter().map(|(objects, _)| *objects)));
+        Ok(packs.into_iter().map(|(_, name)| name).collect())
     }
 
     /// The objects of a pack; `None` when its index has another format or cannot be read.
@@ -324,6 +332,18 @@ impl<'a> GitDir<'a> {
         remove(&folder, "multi-pack-index")?;
         names.try_for_each(|name| PARTS.iter().try_for_each(|part| remove(&folder, &format!("{name}.{part}"))))
     }
+}
+
+/// Number of packs, from the smallest, that are to become one.
+fn smallest(sizes: impl Iterator<Item = u64>) -> usize {
+    let (mut all, mut joined) = (0, 0);
+    for (at, objects) in sizes.enumerate() {
+        if objects < GROWTH * all {
+            joined = at + 1;
+        }
+        all += objects;
+    }
+    joined
 }
 
 fn remove(folder: &Dir, file: &str) -> io::Result<()> {

@@ -54,8 +54,10 @@ use super::{
 };
 use crate::error::ApiError;
 
-/// Changes, or seconds without any, after which the index is packed.
+/// Changes after which the index is packed.
 const PACKED_EACH: u64 = 60;
+/// Calls of [`Releases::tidy`], without a change between them, after which the index is packed into few packs.
+const QUIET: u64 = 60;
 
 /// Skills that are read from the index before they are shown.
 const READ_AHEAD: usize = 256;
@@ -72,8 +74,10 @@ pub struct IndexReleases {
     database: Arc<Database>,
     /// Serialises changes to the index and the catalogue.
     changing: Mutex<()>,
-    /// Changes, and times when nothing was packed, since the index was packed last.
+    /// Changes since the index was packed last.
     unpacked: AtomicU64,
+    /// Calls of [`Releases::tidy`] since the last change.
+    quiet: AtomicU64,
 }
 
 /// Opens the stores of an index and a database. Unless they are read-only, operations that a crash interrupted are
@@ -99,6 +103,7 @@ pub fn stores(
         database: Arc::clone(database),
         changing: Mutex::new(()),
         unpacked: AtomicU64::default(),
+        quiet: AtomicU64::default(),
     };
     releases.refresh()?;
     if !read_only {
@@ -269,11 +274,13 @@ impl Releases for IndexReleases {
     }
 
     fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
-        if self.unpacked.fetch_add(1, Ordering::Relaxed) < PACKED_EACH {
+        let is_quiet = (self.quiet.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(QUIET);
+        if !is_quiet && self.unpacked.load(Ordering::Relaxed) < PACKED_EACH {
             return Ok(());
         }
         self.unpacked.store(0, Ordering::Relaxed);
-        let packed = self.indexes.with(|index| index.pack(&PackBounds::default(), go_on))?;
+        let bounds = if is_quiet { PackBounds::quiet() } else { PackBounds::default() };
+        let packed = self.indexes.with(|index| index.pack(&bounds, go_on))?;
         if packed.map_err(|error| ApiError::of(&error))?.packs > 0 {
             self.indexes.close_idle();
         }
@@ -287,6 +294,7 @@ impl IndexReleases {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.indexes.with(change)??;
         self.unpacked.fetch_add(1, Ordering::Relaxed);
+        self.quiet.store(0, Ordering::Relaxed);
         self.bring_up_to_date()?;
         Ok(done)
     }
