@@ -57,7 +57,7 @@ pub(crate) enum Conclusion<'a> {
     /// A person has to decide about it.
     Held(Held<'a>),
     /// It reverts all that the proposal of its actor changes.
-    TakenBack(Change<'a>, Report),
+    Reverted(Change<'a>, Report),
 }
 
 /// Change that a person has to decide about, with the reason.
@@ -77,7 +77,7 @@ pub(crate) fn conclude<'a>(
     trial::check_set_back(library, &change, stamp)?;
     let mut judged = judge(library, &change)?;
     if judged.report.files.is_empty() && change.on_proposal {
-        return Ok(Conclusion::TakenBack(change, judged.report));
+        return Ok(Conclusion::Reverted(change, judged.report));
     }
     if judged.report.files.is_empty() && !change.checks_out_again {
         return unchanged(library, judged.report, &change).map(Conclusion::Done);

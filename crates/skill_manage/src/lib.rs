@@ -34,12 +34,13 @@
 //!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
 //!    already applied only if `SkillHistory` (`skill_history.rs`) finds it in the last 50 revisions of the file: its replacement in the
 //!    text proves nothing.
-//! 5. `conclude` (`conclude.rs`) judges the candidate. `check_standard` refuses new errors. `clear` scans the whole
-//!    bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.
-//! 6. `check_policy` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer
-//!    over parts, edits and files counts.
-//! 7. `commit_or_hold` ([`review`]) makes a proposal of a change that is held, and passes any other one to
-//!    `Library::commit`, which makes it durable, as the documentation of `library` describes.
+//! 5. `commit_or_hold` ([`review`]) runs `conclude` (`conclude.rs`): `check_standard` refuses new errors, and `clear` scans
+//!    the whole bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.
+//! 6. `conclude` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer over
+//!    parts, edits and files counts.
+//! 7. If the answer is to apply, `conclude` passes the change to `Library::commit`, which makes it durable, as the
+//!    documentation of `library` describes. Otherwise `commit_or_hold` makes a proposal of it (`hold`), or closes the
+//!    actor's proposal that it reverts.
 //! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
 //!
 //! A refusal at any step becomes an event (`note_refusal`). Nothing else changes, but the revision that step 3 recorded

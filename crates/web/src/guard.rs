@@ -1,4 +1,7 @@
 //! Checks of a request before its handler runs (host, site, client), and the [`Terms`] of every response.
+//!
+//! `tower-http` has no layer for it: every refusal, that of the time limit included, is an [`ApiError`], shown as a page
+//! or a document by what the client reads.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},

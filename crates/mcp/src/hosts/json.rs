@@ -2,6 +2,9 @@
 //!
 //! The document is not re-serialised: each member is spliced into the existing text. The result is parsed and compared
 //! with the intended document, so a file that this module misreads is refused instead of damaged.
+//!
+//! `jsonc-parser`, which edits such files too, holds every token of a document, and some hosts keep tens of megabytes in
+//! theirs; and it breaks an object that stood on one line.
 
 mod list;
 mod outline;

@@ -37,7 +37,7 @@ pub(crate) fn commit_or_hold(
     match conclude(library, change, context, stamp)? {
         Conclusion::Done(report) => Ok(report),
         Conclusion::Held(held) => hold(library, held, context, stamp),
-        Conclusion::TakenBack(change, report) => close_reverted(library, &change, report, stamp),
+        Conclusion::Reverted(change, report) => close_reverted(library, &change, report, stamp),
     }
 }
 
