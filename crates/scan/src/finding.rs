@@ -35,8 +35,8 @@ pub struct Finding {
     /// Column of the match in characters, from 1. It is 0 if the finding is about the whole line.
     #[serde(default)]
     pub column: usize,
-    /// Text of the match, at most [`crate::EXCERPT_CHARS`] characters. Invisible characters are written as `\u{…}` and secrets
-    /// are shortened.
+    /// Text of the match, at most [`crate::EXCERPT_CHARS`] characters. Invisible characters are written as `\u{…}` and
+    /// secrets are shortened.
     pub excerpt: String,
     /// Range of matched characters in the excerpt, from 0 and with an exclusive end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
