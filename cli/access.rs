@@ -15,9 +15,9 @@ use skill::{QualifiedName, SkillName};
 use skill_manage::{ManageError, NOTED_CHARS, review};
 
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
 };
 
 /// Number of events at the end of the log that are searched for this command's own.

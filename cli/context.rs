@@ -18,8 +18,8 @@ use ops::{Refusal, Setup, Workspace};
 use skill::{SkillName, counted, failure::FailureKind};
 
 use crate::{
-    args::Global,
     exit::{CliError, Exit},
+    global::Global,
     print::Output,
 };
 

@@ -5,7 +5,7 @@ use std::{path::Path, sync::OnceLock};
 use serde_json::Value;
 use skill::shell_word;
 
-use crate::args::Global;
+use crate::global::Global;
 
 /// Commands that operate on a library.
 const ON_LIBRARY: [&str; 39] = [

@@ -8,6 +8,7 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
+mod global;
 mod hints;
 mod interrupt;
 mod needs;
@@ -25,9 +26,10 @@ use clap::{
 
 use crate::{
     access::RequestedOperation,
-    args::{Cli, Color, Command, Global},
+    args::{Cli, Command},
     context::Context,
     exit::{CliError, Exit},
+    global::{Color, Global},
     print::Output,
 };
 
@@ -63,8 +65,8 @@ fn main() -> ExitCode {
     }
     let result = match &cli.command {
         // These need no home and change nothing.
-        Command::Completions(args) => commands::completions::run(&cli.global, args),
-        Command::Help(args) => commands::help::run(args),
+        Command::Completions(args) => commands::completions::run(&cli.global, args, Cli::command()),
+        Command::Help(args) => commands::help::run(args, Cli::command()),
         command => run_asked(&cli.global, command, asked.as_ref()),
     };
     ops::stop_tools();
@@ -149,8 +151,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Sync(args) => commands::sync::run(context, args),
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
-        Command::Completions(args) => commands::completions::run(global, args),
-        Command::Help(args) => commands::help::run(args),
+        Command::Completions(args) => commands::completions::run(global, args, Cli::command()),
+        Command::Help(args) => commands::help::run(args, Cli::command()),
         Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Login(args) => commands::login::login(context, global, args),
         Command::Logout(args) => commands::login::logout(context, global, args),
@@ -176,7 +178,7 @@ fn greet(error: &clap::Error) -> Option<ExitCode> {
 fn help_fitted(error: clap::Error) -> clap::Error {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            commands::help::fitted().try_get_matches().err().unwrap_or(error)
+            commands::help::fitted(Cli::command()).try_get_matches().err().unwrap_or(error)
         }
         ErrorKind::InvalidSubcommand => nearest_first(error),
         _ => error,

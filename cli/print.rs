@@ -36,8 +36,8 @@ pub use verdict::{detail_lines, findings_lines, problem_line, severity_style, ve
 pub use wrap::{folded, hanging, wrapped, wrapped_message};
 
 use crate::{
-    args::{Color, Global},
     exit::{CliError, Exit},
+    global::{Color, Global},
     hints,
 };
 

@@ -6,12 +6,12 @@ mod values;
 
 use std::io;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::{
-    args::{Cli, Global},
     exit::{CliError, Exit},
+    global::Global,
 };
 
 /// Flags of `completions`.
@@ -30,12 +30,12 @@ pub struct CompletionsArgs {
 }
 
 /// Prints the completion script, or the values for a command line. Without values, or if they cannot be read, it prints
-/// nothing.
+/// nothing. `root` is the whole command line.
 #[expect(clippy::unnecessary_wraps, reason = "every command has the same form")]
-pub fn run(global: &Global, args: &CompletionsArgs) -> Result<Exit, CliError> {
+pub fn run(global: &Global, args: &CompletionsArgs, mut root: Command) -> Result<Exit, CliError> {
     let text = match args.shell {
-        Some(shell) => scripts::script(shell, &mut Cli::command()),
-        None => values::lines(global, &args.words),
+        Some(shell) => scripts::script(shell, &mut root),
+        None => values::lines(global, &args.words, root),
     };
     let _closed = io::Write::write_all(&mut io::stdout().lock(), text.as_bytes());
     Ok(Exit::Done)

@@ -7,12 +7,11 @@ mod groups;
 #[cfg(test)]
 mod man_pages;
 
-use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+use clap::{Arg, ArgAction, Args, Command};
 
 pub use self::groups::command_for;
 use self::groups::{GROUPS, Group};
 use crate::{
-    args::Cli,
     exit::{CliError, Exit},
     print::{STRONG, terminal_columns, wrapped},
 };
@@ -44,17 +43,17 @@ pub struct HelpArgs {
     all: bool,
 }
 
-/// Prints the first screen, the list of all commands, the options of all commands, or the page of one command.
+/// Prints the first screen, the list of all commands, the options of all commands, or the page of one command. `root` is
+/// the whole command line.
 ///
 /// # Errors
 /// The command does not exist.
-pub fn run(args: &HelpArgs) -> Result<Exit, CliError> {
-    let root = fitted();
+pub fn run(args: &HelpArgs, root: Command) -> Result<Exit, CliError> {
     let text = match args.topic.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] if args.all => all_commands(&root, width()),
-        [] => first_screen(&root, width()),
-        ["options"] => options(),
-        topic => page(root, topic)?,
+        [] if args.all => all_commands(&fitted(root), width()),
+        [] => first_screen(&fitted(root), width()),
+        ["options"] => options(root),
+        topic => page(fitted(root), topic)?,
     };
     anstream::print!("{}\n", text.trim_end());
     Ok(Exit::Done)
@@ -77,8 +76,7 @@ pub fn unknown(name: &str, meant: Option<&str>) -> CliError {
 }
 
 /// The command line with every page laid out for the terminal.
-pub fn fitted() -> Command {
-    let root = Cli::command();
+pub fn fitted(root: Command) -> Command {
     let first = first_screen(&root, width());
     let subcommands: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let root = subcommands.iter().fold(root, |root, name| root.mut_subcommand(name, |command| fit(command, width())));
@@ -151,8 +149,8 @@ fn strong(text: &str) -> String {
 }
 
 /// The page of the options that every command takes.
-fn options() -> String {
-    let root = Cli::command().disable_help_flag(true).disable_version_flag(true).help_template("{options}");
+fn options(root: Command) -> String {
+    let root = root.disable_help_flag(true).disable_version_flag(true).help_template("{options}");
     format!("Options of all commands:\n{}", root.next_line_help(false).render_help().ansi())
 }
 
@@ -216,7 +214,10 @@ fn example(command: &str, remark: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Cli;
 
     const TEXT: &str = "Examples:
   skillhub list                                  the project's skills and the user's,
@@ -282,7 +283,7 @@ What is told twice counts once.";
 
     #[test]
     fn pages_have_at_most_sixty_lines() {
-        let mut commands = vec![fitted()];
+        let mut commands = vec![fitted(Cli::command())];
         while let Some(mut command) = commands.pop() {
             let lines = command.render_help().to_string().lines().count();
             assert!(lines <= 60, "{}: {lines} lines", command.get_name());

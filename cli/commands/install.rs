@@ -23,9 +23,9 @@ use skill::{
 use self::offer::Further;
 use crate::{
     accepting::{AcceptArgs, Acceptor, accept_hint},
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
     hints, needs,
     print::{
         BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, coloured_diff, delta_lines, findings_lines, folded,

@@ -8,9 +8,9 @@ use ops::SERVER_TOKEN_VARIABLE;
 use serde_json::json;
 
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
     reading::read_line,
 };
 

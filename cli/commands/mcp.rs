@@ -12,9 +12,9 @@ use ops::{Refusal, Workspace};
 use serde_json::json;
 
 use crate::{
-    args::Global,
     context::{Context, setup},
     exit::{CliError, Exit, failed},
+    global::Global,
 };
 
 /// Flags of `mcp`.

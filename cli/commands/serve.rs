@@ -24,9 +24,9 @@ use server::{Hub, NewToken, Scope, Settings, Visibility, store::People};
 use skill::Owner;
 
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
 };
 #[cfg(not(feature = "cluster"))]
 use no_engines as engines;

@@ -25,10 +25,10 @@ use self::{
     screen::{name_of, result_lines, survey_lines},
 };
 use crate::{
-    args::Global,
     commands::{adopt, mcp::install},
     context::Context,
     exit::{CliError, Exit, error_of_one},
+    global::Global,
     print::{GOOD, STRONG, WARN, hanging, page_columns, terminal_columns, visible, wrapped, wrapped_message},
     reading::read_line,
 };

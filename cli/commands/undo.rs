@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use skill::counted;
 
 use crate::{
-    args::Global,
     commands::setup,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_past_time, stored_time, visible},
 };
 

@@ -9,10 +9,13 @@ use serde_json::{Map, Value};
 use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
-use crate::{as_text, status::STATUS};
+use crate::as_text;
 
 /// Maximum length of a line in bytes: several times the size of the largest frontmatter, escaped, and a signature.
 const LINE_BYTES: usize = 1 << 20;
+
+/// Key of the mutable object in an entry.
+pub(crate) const STATUS: &str = "status";
 
 /// One release in the index.
 ///

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use git2::{ObjectType, Oid};
-use jiff::Timestamp;
 use scan::{Cleared, Verdict};
 use semver::Version;
 use skill::{
@@ -14,22 +13,13 @@ use thiserror::Error;
 
 use crate::{
     ArchiveLocation, ChangelogError, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey,
-    ReadError, SignatureError, StoreError, checked_changelog,
+    ReadError, SignatureError, Stamp, StoreError, checked_changelog,
     index::parse_lines,
     lines::Lines,
     shard,
     signature::{signed_with, statement},
     store::{Change, PlanOutcome, Snapshot, TreeEdit},
 };
-
-/// Author and time of a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
-    /// Account, recorded as the author of the commit and as the entry's `publisher`.
-    pub by: String,
-    /// Time of the change, stored with a precision of seconds.
-    pub at: Timestamp,
-}
 
 /// Data of a release that its publisher provides. All other fields of the entry are derived from the bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,14 +179,6 @@ pub enum AppendError {
 impl From<git2::Error> for AppendError {
     fn from(error: git2::Error) -> Self {
         Self::Store(error.into())
-    }
-}
-
-impl Stamp {
-    /// Returns the stamp with the time truncated to seconds.
-    #[must_use]
-    pub fn to_the_second(&self) -> Self {
-        Self { by: self.by.clone(), at: Timestamp::from_second(self.at.as_second()).unwrap_or(self.at) }
     }
 }
 

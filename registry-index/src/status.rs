@@ -8,10 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use crate::{Entry, LineError, as_text};
+use crate::{Entry, LineError, as_text, entry::STATUS};
 
-/// Key of the object in an entry.
-pub(crate) const STATUS: &str = "status";
 const QUARANTINED: &str = "quarantined";
 const HELD: &str = "held";
 const YANKED_REASON: &str = "yanked_reason";

@@ -3,16 +3,16 @@
 use std::{collections::BTreeSet, path::Path};
 
 use agent::decisions::{Channel, Operation};
-use clap::CommandFactory;
+use clap::Command;
 use client::{LockFile, Spec};
 use library::Library;
 use skill::SkillName;
 
 use super::command_line::CommandLine;
 use crate::{
-    args::{Cli, Global},
     context::Context,
     exit::{CliError, failed},
+    global::Global,
 };
 
 /// Maximum number of values that are printed.
@@ -69,10 +69,10 @@ const ARGUMENTS: [(&str, &str, Option<Kind>); 17] = [
     ("review keep", "skills", Some(Kind::SkillsAtRevisions)),
 ];
 
-/// Returns the values for the last word, one in a line. Nothing is written or fetched. Empty if there are none, or if
+/// Returns the values for the last word, one in a line. `root` is the whole command line. Nothing is written or fetched. Empty if there are none, or if
 /// they cannot be read.
-pub fn lines(global: &Global, words: &[String]) -> String {
-    let line = CommandLine::read(Cli::command(), words);
+pub fn lines(global: &Global, words: &[String], root: Command) -> String {
+    let line = CommandLine::read(root, words);
     let kind = line.argument.as_deref().and_then(|argument| kind_of(&line.command, argument));
     let found = kind.and_then(|kind| values(&context(global, &line)?, kind, &line).ok()).unwrap_or_default();
     let offered = found.iter().filter(|value| is_plain(value) && value.starts_with(&line.start));
@@ -194,7 +194,10 @@ fn libraries(context: &Context) -> Result<Vec<Library>, CliError> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Cli;
 
     /// Every row names an argument that exists, so that a renamed field does not lose its values.
     #[test]

@@ -13,9 +13,9 @@ use unicode_width::UnicodeWidthStr;
 use super::installer;
 use crate::{
     accepting::AcceptArgs,
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed},
+    global::Global,
     hints,
     print::{FAINT, STRONG, Table, WARN, visible, wrapped},
     reading::read_answer,

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
+    global::Global,
     print::{FAINT, GOOD, Page, STRONG, WARN, visible},
     reading::text_at,
 };

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::install::{self, Planned};
 use crate::{
-    args::Global,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
+    global::Global,
     print::{FAINT, GOOD, Page, STRONG},
 };
 

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    args::Global,
     context::{Context, setup},
     exit::Exit,
+    global::Global,
 };
 
 /// Maximum size of a report, in bytes. Only the plugin of one host sends contents, and cuts them.

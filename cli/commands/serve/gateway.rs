@@ -10,9 +10,9 @@ use server::Settings;
 use web::ApiError;
 
 use crate::{
-    args::Global,
     context::{Context, setup},
     exit::{CliError, Exit, failed},
+    global::Global,
 };
 
 /// Environment variable with the clients' token.

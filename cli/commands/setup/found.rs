@@ -12,10 +12,10 @@ use ops::MissingLink;
 use skill::SkillName;
 
 use crate::{
-    args::Global,
     commands::adopt,
     context::Context,
     exit::{CliError, io_at},
+    global::Global,
 };
 
 /// A library with the skills that belong to it.

@@ -16,10 +16,10 @@ use super::{
     record::{FileChange, LibraryBefore, SetupRecord},
 };
 use crate::{
-    args::Global,
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, failed, io_at},
+    global::Global,
     hints,
     print::{GOOD, WARN, page_columns, visible, wrapped_message},
     reading::text_at,

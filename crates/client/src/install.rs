@@ -16,6 +16,7 @@ mod plan;
 mod planned;
 mod prefetch;
 mod prepare;
+mod request;
 mod requirements;
 mod signer;
 mod skill_name;
@@ -39,13 +40,13 @@ use fetch_item::orders;
 pub use installed::{InstallStatus, Installed};
 pub use linking::Hides;
 pub(crate) use linking::{Linked, Linking, paths_of};
-pub use merging::Choice;
 pub(crate) use plan::is_folder_missing;
 use plan::{PlanInputs, plan};
 pub(crate) use planned::check_usable;
 use planned::{PlannedChange, PlannedSkill};
 pub(crate) use prefetch::side_by_side;
 pub use prefetch::{Prefetch, Progress};
+pub use request::{Choice, Evolved, InstallRequest};
 use requirements::{Item, items};
 pub(crate) use requirements::{Needs, bare};
 use signer::check_signer;
@@ -60,49 +61,11 @@ pub use uploads::{read_below, upload_name};
 use crate::{
     accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
-    discovery::Pick,
     lock_file::{LockFile, LockedSkill, write_pending_lines},
     lookalike,
     registry::{Registries, Signers},
     spec::Spec,
 };
-
-/// Skills to install, and options.
-#[derive(Debug, Clone, Default)]
-pub struct InstallRequest {
-    /// Skills to install; empty to restore the lock file.
-    pub specs: Vec<Spec>,
-    /// Ids of the agents to link the skills for; empty for the agents in use.
-    pub agents: Vec<String>,
-    /// Write copies into agents' folders in place of links.
-    pub copy: bool,
-    /// Replace folders that git tracks with links.
-    pub replaces_tracked: bool,
-    /// Fail unless the result is exactly the lock file's.
-    pub frozen: bool,
-    /// Use only the cache and folders on this machine.
-    pub offline: bool,
-    /// Check and report, but change nothing.
-    pub dry_run: bool,
-    /// Selection among the skills of a source with several.
-    pub pick: Pick,
-    /// Action for an installed skill that was changed since it was installed.
-    pub evolved: Evolved,
-    /// Fingerprints of keys accepted although their owners signed with other keys before.
-    pub accept_keys: Vec<String>,
-    /// Name under which the single requested skill is installed; `None` for its own.
-    pub alias: Option<SkillName>,
-}
-
-/// Action when another release would replace an installed skill that was changed here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Evolved {
-    /// Keep the skill and fail.
-    #[default]
-    Refuse,
-    /// Merge the release into the skill.
-    Merge(Choice),
-}
 
 /// Installs skills into one library.
 pub struct Installer<'a> {

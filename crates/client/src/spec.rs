@@ -13,9 +13,8 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath, shell_word};
 use thiserror::Error;
 
-pub use address::BrowserLink;
-pub use git::GitSpec;
 pub(crate) use git::transport_of;
+pub use git::{BrowserLink, GitSpec};
 pub(crate) use packed::unpack_hint;
 pub(crate) use site::CLAWHUB;
 pub use site::{SiteApi, SiteSpec};

@@ -10,6 +10,7 @@
 
 mod apply;
 mod facts;
+mod queries;
 mod report;
 pub mod similarity;
 mod stale;
@@ -25,10 +26,11 @@ use skill::Digest;
 
 pub use apply::{Applied, AppliedSkill, Archived, CurateError, apply, archived, restore};
 pub use facts::{Base, DeadLink, Facts, Fault, References, SkillFacts, TextFacts, gather};
+pub use queries::{CURATOR, FailedQuery};
 pub use report::{Drift, DriftKind, Duplicates, Grown, Pair, Report};
 pub use stale::{Judgement, KeepReason, judge};
 pub use store::{keep, latest, stored};
-pub use suggest::{CURATOR, FailedQuery, SuggestedEvals, Suggestion, suggest};
+pub use suggest::{SuggestedEvals, Suggestion, suggest};
 
 /// Version of the plan format.
 const FORMAT: u32 = 1;

@@ -232,12 +232,15 @@ pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::Home;
 pub use judge::judged;
+pub use library::upkeep::{
+    EventsRepair, FolderPermissions, HeadFault, HistoryFault, JournalRepair, JournalState, LibraryNote, LostPart,
+    ProposalFault, ProposalFaultKind, StateRepair, look_at_places, make_private,
+};
 pub use library::{
-    ChangeDetection, Checkout, Collected, Commit, CommitBatch, CommitError, Committed, EventsRepair, FindError,
-    FolderEdit, FolderFiles, FolderPermissions, FolderState, FolderStatus, HandEditFault, HandEditMode, Head,
-    HeadFault, HistoryFault, JournalRepair, JournalState, Library, LibraryError, LibraryNote, LostPart, MovedFolder,
+    ChangeDetection, Checkout, Collected, Commit, CommitBatch, CommitError, Committed, FindError, FolderEdit,
+    FolderFiles, FolderState, FolderStatus, HandEditFault, HandEditMode, Head, Library, LibraryError, MovedFolder,
     Plans, Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
-    StateRepair, TakenBack, TemporaryKind, TrialEnd, Unreviewed, look_at_places, make_private, relocate, return_reason,
+    TakenBack, TemporaryKind, TrialEnd, Unreviewed, relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, real_path, resolve};
@@ -252,8 +255,7 @@ pub use private::{make_dir_private, make_file_private};
 pub use proposal_id::{ProposalId, ProposalIdError};
 pub use proposals::{
     DamagedProposal, Evidence, EvidenceError, EvidenceKind, HeldChange, Proposal, ProposalChange, ProposalDecision,
-    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalState, ProposedFile, ProposedRelease, StoredProposal,
-    changed_files,
+    ProposalEntry, ProposalState, ProposedFile, ProposedRelease, StoredProposal, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{

@@ -6,6 +6,7 @@ mod clearing;
 mod commit;
 mod commit_batch;
 mod comparison;
+mod decision;
 mod displaced;
 mod error;
 mod folder_edit;
@@ -17,6 +18,7 @@ mod lock_lines;
 mod logs;
 mod observed_folder;
 mod prescan;
+mod proposal_queue;
 mod recover;
 mod release;
 mod relocate;
@@ -36,7 +38,7 @@ mod tests;
 mod threads;
 mod trial_links;
 mod trials;
-mod upkeep;
+pub(crate) mod upkeep;
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -50,8 +52,9 @@ use scan::Scanner;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
-pub use commit::{Checkout, Commit, CommitError, Committed};
-pub use commit_batch::{CommitBatch, Plans};
+pub use commit::{Checkout, CommitError, Committed};
+pub use commit_batch::{Commit, CommitBatch, Plans};
+pub use decision::TakenBack;
 pub use error::LibraryError;
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
@@ -62,15 +65,9 @@ pub use returned::return_reason;
 pub use review_checkpoint::Unreviewed;
 pub use summaries::{ChangeDetection, SkillSummary};
 pub use summary::{FolderStatus, Head, SkillMdSummary};
-pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
 pub use trials::{Served, TrialEnd};
-pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
-pub use upkeep::{
-    EventsRepair, FolderPermissions, HeadFault, HistoryFault, JournalRepair, JournalState, LibraryNote, LostPart,
-    StateRepair, look_at_places, make_private,
-};
 
 use self::revision_numbers::RevisionNumbers;
 use crate::{

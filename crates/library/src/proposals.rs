@@ -5,10 +5,9 @@
 //! its record is synced, and its acceptance is one record together with the resulting revision. Content of a proposal
 //! is never checked out without being cleared.
 
-mod check;
-mod document;
+mod change;
+pub(crate) mod document;
 mod evidence;
-mod queue;
 pub(crate) mod store;
 
 use std::sync::Arc;
@@ -18,9 +17,8 @@ use scan::Report;
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath, diff::Change, merge};
 
-pub use check::{ProposalFault, ProposalFaultKind};
+pub use change::ProposalChange;
 pub use evidence::{Evidence, EvidenceError, EvidenceKind};
-pub use queue::ProposalChange;
 
 use crate::{
     events::operation_id,
@@ -198,7 +196,7 @@ pub struct Proposal {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredProposal {
     file: Option<Arc<[u8]>>,
-    state: Option<ProposalState>,
+    pub(crate) state: Option<ProposalState>,
 }
 
 /// A proposal's file that cannot be parsed.
@@ -259,7 +257,7 @@ impl ProposalEntry {
     }
 
     /// Returns the decision, if there is one.
-    fn decided(&self) -> Option<&ProposalDecision> {
+    pub(crate) fn decided(&self) -> Option<&ProposalDecision> {
         match self {
             Self::Whole(proposal) => proposal.decided.as_ref(),
             Self::Damaged(damaged) => damaged.decided.as_ref(),

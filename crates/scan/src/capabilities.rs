@@ -24,7 +24,7 @@ use crate::{Scope, excerpt, source::Source};
 
 pub use declared::Undeclared;
 pub use delta::{Capability, CapabilityDelta};
-pub(crate) use hosts::{host_of, is_address};
+pub(crate) use hosts::host_of;
 
 /// Bytes of text read for one summary. A file that does not fit is skipped and the summary is marked incomplete.
 const BYTES: usize = 2 << 20;

@@ -29,6 +29,16 @@ pub trait Reports {
     fn report(&self, bundle: &Bundle) -> Report;
 }
 
+impl Reports for Scanner {
+    fn scanner(&self) -> Scanner {
+        *self
+    }
+
+    fn report(&self, bundle: &Bundle) -> Report {
+        self.scan(bundle)
+    }
+}
+
 /// Skill that passed the scan. Only [`clear`], [`clear_by`] and, for findings that a person accepted, [`waive`]
 /// construct it.
 #[derive(Debug, Clone)]

@@ -16,10 +16,10 @@ use memchr::memmem;
 
 use crate::{
     Evidence, Rule,
-    capabilities::{host_of, is_address},
+    capabilities::host_of,
     engine::SearchError,
     finder::{Finder, excerpt_at},
-    hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
+    hosts::{addresses, bare, is_address, is_near, is_sample, is_told, trust_at},
     judgement::Why,
     role, rules,
     source::Source,

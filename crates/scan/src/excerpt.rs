@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::{EXCERPT_CHARS, characters};
+use crate::characters;
+
+/// Maximum length of an excerpt in characters. Longer lines are cut around the match.
+pub const EXCERPT_CHARS: usize = 240;
 
 /// Characters of a secret shown in an excerpt.
 const SECRET_CHARS: usize = 8;

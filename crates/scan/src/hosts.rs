@@ -7,7 +7,7 @@ mod address;
 mod names;
 mod table;
 
-pub(crate) use address::{Address, addresses, bare, first, is_unchecked};
+pub(crate) use address::{Address, addresses, bare, first, is_address, is_unchecked};
 pub(crate) use names::{domain_of, is_inside, is_near, is_sample, is_told, is_within};
 
 use crate::local;

@@ -10,6 +10,7 @@
 //!
 //! Nothing here accesses a disk, a clock, the environment or the network.
 
+mod acceptance;
 mod apart;
 mod capabilities;
 mod cause;
@@ -23,6 +24,7 @@ mod engine;
 mod evidence;
 mod excerpt;
 mod finder;
+mod finding;
 mod followed;
 mod harm;
 mod hidden;
@@ -55,16 +57,20 @@ mod values;
 mod waiver;
 mod wording;
 
+pub use acceptance::{Acceptance, can_be_waived};
 pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};
 pub use cause::{Cause, causes};
 pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, clear, clear_by, waive};
 pub use evidence::Evidence;
+pub use excerpt::EXCERPT_CHARS;
+pub use finding::{Finding, Related};
 pub use judge::{Answer, JudgeSettings, Question, QuestionFile};
 pub use level::{LevelError, Severity, Verdict};
-pub use report::{EXCERPT_CHARS, Finding, Related, Report};
-pub use rule::{Case, Role, Rule, Scope, rule, rules, ruleset};
+pub use report::Report;
+pub use rule::{Case, Role, Rule, Scope};
+pub use rules::{rule, rules, ruleset};
 pub use scanner::{Scanner, scan};
 #[doc(hidden)]
 pub use scanner::{features_of, steps_of};
 pub use settings::{Accepted, Settings, SettingsError, Weight};
-pub use waiver::{Acceptance, Waiver, Waivers, can_be_waived};
+pub use waiver::{Waiver, Waivers};

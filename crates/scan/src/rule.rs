@@ -1,11 +1,10 @@
 //! [`Rule`]: detection rules as data.
 
-use crate::{Evidence, Severity, harm::own_or_of_category, rules::ALL};
+use crate::{Evidence, Severity, harm::own_or_of_category};
 
-/// Value of [`ruleset`]: the engine's number, raised when code outside the rule data changes the findings, and the hash
-/// of the rules and hosts. Hashing at run time would cost each process as much as scanning a skill. A test compares the
-/// constant with the rules and prints the expected value.
-const RULESET: &str = "35-6f0dd5946c7c";
+mod role;
+
+pub use role::Role;
 
 /// Detection rule. A text rule has `literals` and a `pattern`. A rule without them is implemented in code
 /// ([`crate::shape`], and hidden characters).
@@ -86,24 +85,6 @@ pub enum Scope {
     Prose,
 }
 
-/// Kinds of context that turn a match into a mere mention. Scripts act and never mention, except for lists
-/// of test inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// No context matters: the match always has the same weight.
-    Fact,
-    /// Command: a mention only if its own sentence or line forbids it or calls it bad.
-    Command,
-    /// Attack on a service: also a mention if the file declares itself to be about security tests, if the lines above
-    /// it in a reference discuss attacks, or, in any file, if it is one of several texts in a list.
-    Test,
-    /// Sentence: also a mention if it is quoted or its passage discusses attacks.
-    Speech,
-    /// Text that impersonates somebody else, which affects an agent wherever it is read. It is a mention only if it is
-    /// shown in a block, in quotation marks or among others, or if its passage discusses attacks.
-    Planted,
-}
-
 impl Scope {
     /// Returns the name used in rule files.
     #[must_use]
@@ -114,20 +95,6 @@ impl Scope {
             Self::Code => "code",
             Self::Machine => "machine",
             Self::Prose => "prose",
-        }
-    }
-}
-
-impl Role {
-    /// Returns the name used in rule files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Command => "command",
-            Self::Test => "test",
-            Self::Speech => "speech",
-            Self::Planted => "planted",
         }
     }
 }
@@ -182,29 +149,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| begins(at))
 }
 
-/// Returns all built-in rules, sorted by ID.
-#[must_use]
-pub fn rules() -> &'static [Rule] {
-    &ALL
-}
-
-/// Returns the built-in rule with an ID.
-#[must_use]
-pub fn rule(id: &str) -> Option<&'static Rule> {
-    rules().binary_search_by_key(&id, |rule| rule.id).ok().and_then(|at| rules().get(at))
-}
-
-/// Returns the version of the ruleset, which is stored with every verdict: the engine's number, and twelve hexadecimal
-/// digits of a hash over all data that affects the findings.
-#[must_use]
-pub fn ruleset() -> &'static str {
-    RULESET
-}
-
 #[cfg(test)]
 mod tests {
-    use skill::Digest;
-
     use super::*;
 
     #[test]
@@ -219,55 +165,5 @@ mod tests {
         assert_eq!(texts("ls; TAR -c x"), ("tar", "own", "loss"));
         assert_eq!(texts("start x"), ("any", "own", "loss"));
         assert_eq!(texts("a$(x)"), ("$(", "other", "other"));
-    }
-
-    #[test]
-    fn messages_are_short_and_distinct() {
-        for rule in rules() {
-            let messages: Vec<&str> = rule.cases.iter().map(|case| case.message).chain([rule.message]).collect();
-            let is_short = |message: &&str| !message.is_empty() && message.split_whitespace().count() <= 12;
-            assert!(messages.iter().all(is_short), "{}: {messages:?}", rule.id);
-            assert!(rule.cases.iter().all(|case| !case.words.is_empty()), "{}", rule.id);
-        }
-    }
-
-    /// A message names the act and a remedy the change, each as one clause without an end of its own.
-    #[test]
-    fn texts_name_act_risk_and_change() {
-        for rule in rules() {
-            let cases = || rule.cases.iter();
-            let mut messages = cases().map(|case| case.message).chain([rule.message]);
-            let is_act = |message: &str| message.split(' ').next().is_some_and(|verb| verb.ends_with('s'));
-            assert!(messages.all(is_act) || rule.id == "scanner-failure", "{}", rule.id);
-            let own = cases().map(|case| case.remedy).filter(|remedy| !remedy.is_empty());
-            for remedy in own.chain([rule.remedy]) {
-                let is_clause = remedy.starts_with(|c: char| c.is_ascii_lowercase()) && !remedy.ends_with('.');
-                assert!(is_clause && remedy.len() <= 140, "{}: {remedy:?}", rule.id);
-            }
-            let is_condition =
-                |text: &str| text.is_empty() || text.starts_with(char::is_alphabetic) && !text.ends_with('.');
-            let mut conditions = cases().map(|case| case.harmless_if).chain([rule.harmless_if]);
-            assert!(conditions.all(|text| is_condition(text) && text.len() <= 120), "{}", rule.id);
-            assert!(rule.senses.is_empty() || !rule.harmless_if.is_empty(), "{}", rule.id);
-            let of_cases = cases().map(|case| case.harm).filter(|harm| !harm.is_empty());
-            for harm in of_cases.chain([rule.harm]) {
-                let is_clause = harm.starts_with(char::is_alphanumeric) && !harm.ends_with('.');
-                assert!(is_clause && harm.len() <= 160, "{}: {harm:?}", rule.id);
-            }
-        }
-    }
-
-    #[test]
-    fn the_ruleset_is_the_hash_of_the_rules() {
-        let mut text = String::new();
-        for r in rules() {
-            let decides = (r.id, r.category, r.evidence, r.scope, r.literals, r.pattern, r.also, r.role, r.senses);
-            text.push_str(&format!("{decides:?}\n"));
-        }
-        text.push_str(&format!("{}", crate::prose::fingerprint()));
-        text.push_str(include_str!("../data/hosts.toml"));
-        let hex = Digest::of_bytes(text.as_bytes()).hex();
-        let (engine, hash) = RULESET.split_once('-').unwrap();
-        assert_eq!(hash, &hex[..12], "the rules have changed: RULESET becomes {engine}-{}", &hex[..12]);
     }
 }

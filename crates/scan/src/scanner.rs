@@ -10,8 +10,8 @@ use std::{
 use skill::{Bundle, Digest, File, Limits, SkillPath};
 
 use crate::{
-    Answer, Evidence, JudgeSettings, Question, Report, Reports, Rule, Settings, SettingsError, Severity, apart, direct,
-    egress, encoded,
+    Answer, Evidence, JudgeSettings, Question, Report, Rule, Settings, SettingsError, Severity, apart, direct, egress,
+    encoded,
     engine::SearchError,
     finder::{Finder, failure, place_of},
     followed, hidden,
@@ -163,16 +163,6 @@ impl Scanner {
     /// Runs a part of a scan with these rules in effect on this thread.
     pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
         local::during(self.local, work)
-    }
-}
-
-impl Reports for Scanner {
-    fn scanner(&self) -> Scanner {
-        *self
-    }
-
-    fn report(&self, bundle: &Bundle) -> Report {
-        self.scan(bundle)
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::{
@@ -270,6 +271,24 @@ impl Bundle {
     }
 }
 
+impl Digest {
+    /// Computes the digest of a skill. The input is `skillhub-digest-v1\n`, then for each file, sorted by path: the
+    /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and the SHA-256 of the
+    /// content.
+    pub fn of_bundle(bundle: &Bundle) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(b"skillhub-digest-v1\n");
+        for (path, file) in bundle.files() {
+            let path = path.as_str().as_bytes();
+            hasher.update((path.len() as u64).to_be_bytes());
+            hasher.update(path);
+            hasher.update([u8::from(file.executable)]);
+            hasher.update(Sha256::digest(&file.bytes));
+        }
+        Self::from_bytes(hasher.finalize().into())
+    }
+}
+
 /// Returns the YAML block of a `SKILL.md`.
 fn block_of(skill_md: &File) -> Option<&str> {
     frontmatter::split(skill_md.text()?).ok().map(|split| split.yaml)
@@ -381,5 +400,33 @@ mod tests {
         assert_eq!(bundle("a\r\nb\n").with_carriage_returns(), bundle("a\r\nb\r\n"), "binary stays");
         assert!(!file("a\rb").same_but_line_ends(&file("a\nb")));
         assert!(!file("a\0\r\n").same_but_line_ends(&file("a\0\n")), "binary is compared as it is");
+    }
+
+    fn content(files: &[(&str, &str, bool)]) -> Bundle {
+        let files = files.iter().map(|(path, text, executable)| {
+            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: *executable })
+        });
+        Bundle::from_files(files, &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn digest_covers_path_mode_and_content() {
+        let base = Digest::of_bundle(&content(&[("SKILL.md", "x", false), ("a", "y", false)]));
+        for other in [
+            content(&[("SKILL.md", "x", false), ("a", "y", true)]),
+            content(&[("SKILL.md", "x", false), ("b", "y", false)]),
+            content(&[("SKILL.md", "xy", false), ("a", "", false)]),
+        ] {
+            assert_ne!(base, Digest::of_bundle(&other));
+        }
+    }
+
+    #[test]
+    fn framing_is_as_documented() {
+        let mut framed = b"skillhub-digest-v1\n".to_vec();
+        framed.extend(8u64.to_be_bytes());
+        framed.extend(b"SKILL.md\x01");
+        framed.extend(Sha256::digest(b"x"));
+        assert_eq!(Digest::of_bundle(&content(&[("SKILL.md", "x", true)])), Digest::of_bytes(&framed));
     }
 }

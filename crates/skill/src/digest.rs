@@ -5,8 +5,6 @@ use std::{fmt, str::FromStr};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::Bundle;
-
 /// SHA-256 digest, written `sha256:<64 hexadecimal digits>`.
 ///
 /// The digest of a skill covers the list of (path, executable bit, SHA-256 of the content), sorted by the bytes of the
@@ -25,22 +23,6 @@ impl Digest {
         #[cfg(debug_assertions)]
         crate::work::note("hash", bytes);
         Self(Sha256::digest(bytes).into())
-    }
-
-    /// Computes the digest of a skill. The input is `skillhub-digest-v1\n`, then for each file, sorted by path: the
-    /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and the SHA-256 of the
-    /// content.
-    pub fn of_bundle(bundle: &Bundle) -> Self {
-        let mut hasher = Sha256::new();
-        hasher.update(b"skillhub-digest-v1\n");
-        for (path, file) in bundle.files() {
-            let path = path.as_str().as_bytes();
-            hasher.update((path.len() as u64).to_be_bytes());
-            hasher.update(path);
-            hasher.update([u8::from(file.executable)]);
-            hasher.update(Sha256::digest(&file.bytes));
-        }
-        Self(hasher.finalize().into())
     }
 
     /// Returns the 64 hexadecimal digits without the prefix.
@@ -96,35 +78,6 @@ impl FromStr for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{File, SkillPath};
-
-    fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
-        let files = files.iter().map(|(path, text, executable)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: *executable })
-        });
-        Bundle::from_files(files, &crate::Limits::default()).unwrap()
-    }
-
-    #[test]
-    fn digest_covers_path_mode_and_content() {
-        let base = Digest::of_bundle(&bundle(&[("SKILL.md", "x", false), ("a", "y", false)]));
-        for other in [
-            bundle(&[("SKILL.md", "x", false), ("a", "y", true)]),
-            bundle(&[("SKILL.md", "x", false), ("b", "y", false)]),
-            bundle(&[("SKILL.md", "xy", false), ("a", "", false)]),
-        ] {
-            assert_ne!(base, Digest::of_bundle(&other));
-        }
-    }
-
-    #[test]
-    fn framing_is_as_documented() {
-        let mut framed = b"skillhub-digest-v1\n".to_vec();
-        framed.extend(8u64.to_be_bytes());
-        framed.extend(b"SKILL.md\x01");
-        framed.extend(Sha256::digest(b"x"));
-        assert_eq!(Digest::of_bundle(&bundle(&[("SKILL.md", "x", true)])), Digest::of_bytes(&framed));
-    }
 
     #[test]
     fn text_form_round_trips() {

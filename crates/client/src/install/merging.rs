@@ -13,23 +13,11 @@ use skill::{
 };
 
 use super::{
-    ForkMergeError, InstallError, InstallStatus, Outcomes,
+    Choice, ForkMergeError, InstallError, InstallStatus, Outcomes,
     candidate::Candidate,
     evidence::{Sides, evidence},
     planned::{PlannedChange, PlannedSkill, Proposing, check_usable},
 };
-
-/// Resolution of conflicts between the library's changes and the new release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Choice {
-    /// Leave conflicts to a person, as a proposal.
-    #[default]
-    Ask,
-    /// Prefer the library's side.
-    Ours,
-    /// Prefer the release's side.
-    Theirs,
-}
 
 /// The release in a merge, with its conflicts with the local changes.
 struct MergedRelease {

@@ -1,8 +1,10 @@
-//! [`of_link`]: addresses of repositories as people paste them from a browser or type them.
+//! Parsing of [`GitSpec`]: addresses of repositories as people paste them from a browser or type them.
+
+use std::str::FromStr;
 
 use skill::{SkillPath, uri};
 
-use super::{GitSpec, SpecError, check_reference};
+use super::{BrowserLink, GitSpec, SpecError, check_reference};
 
 /// Maximum length of an address in bytes.
 pub(crate) const LONGEST: usize = 8 << 10;
@@ -10,14 +12,68 @@ pub(crate) const LONGEST: usize = 8 << 10;
 /// Hosts that people name without `https://`.
 const HOSTS: [&str; 4] = ["github.com", "gitlab.com", "codeberg.org", "bitbucket.org"];
 
-/// A link to a folder in a browser, such as `https://github.com/o/r/tree/feature/x/skills/pdf`. Only the references of
-/// the repository show where the name of the branch ends and the path begins.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BrowserLink {
-    /// Link without its query and fragment.
-    pub text: String,
-    /// Reference and path, decoded and separated by a slash.
-    pub tail: String,
+impl FromStr for GitSpec {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        if text.len() > LONGEST {
+            return Err(SpecError::TooLong);
+        }
+        if let Some(git) = of_link(text)? {
+            return Ok(git);
+        }
+        let (left, right) = text.split_once('#').unwrap_or((text, ""));
+        let (left, before) = cut_reference_of_url(left);
+        let (path, after) = cut_reference_of_path(right);
+        if path.contains(':') {
+            return Err(SpecError::Plugin { address: left.to_owned(), text: path.to_owned() });
+        }
+        let reference = after.or(before).map(str::to_owned);
+        let (written, folder) = of_short_form(left)?;
+        if !folder.is_empty() && !path.is_empty() {
+            return Err(SpecError::GitHub(text.to_owned()));
+        }
+        let path = path_of(if folder.is_empty() { path } else { folder })?;
+        Self { written, path, reference, link: None }.checked()
+    }
+}
+
+/// Returns the URL of `gitlab:group/repo`, and the repository and folder of `github:owner/repo/path`. Any other text is
+/// returned as it is.
+fn of_short_form(text: &str) -> Result<(String, &str), SpecError> {
+    if let Some(repository) = text.strip_prefix("gitlab:") {
+        return Ok((of_gitlab(repository)?, ""));
+    }
+    let Some(rest) = text.strip_prefix("github:") else { return Ok((text.to_owned(), "")) };
+    let (repository, folder) = split_repository(rest);
+    Ok((format!("github:{}", repository.strip_suffix(".git").unwrap_or(repository)), folder))
+}
+
+/// Splits `…/repo.git@ref` or `…/repo@ref`. An `@` before the last slash belongs to a user name.
+fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
+    if text.starts_with("github:") || text.starts_with("gitlab:") {
+        return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
+    }
+    if let Some((url, reference)) = text.split_once(".git@") {
+        let end = url.len() + ".git".len();
+        return (text.get(..end).unwrap_or(text), Some(reference));
+    }
+    let start = text.rfind('/').unwrap_or(0);
+    match text.get(start..).and_then(|last| last.split_once('@')) {
+        Some((_, reference)) if start > 0 => {
+            (text.get(..text.len() - reference.len() - 1).unwrap_or(text), Some(reference))
+        }
+        _ => (text, None),
+    }
+}
+
+/// Splits `path@ref`. An `@` at the start of a folder's name belongs to the name, but an `@` at the very start begins
+/// the reference.
+fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
+    let is_cut = |at: &usize| *at == 0 || !text.get(..*at).is_some_and(|before| before.ends_with('/'));
+    match text.match_indices('@').map(|(at, _)| at).find(is_cut) {
+        Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
+        None => (text, None),
+    }
 }
 
 /// Parts of a link: the repository's own path, and its reference and folder.
@@ -108,7 +164,7 @@ fn spec_of(scheme: &str, host: &str, repository: &[&str]) -> Result<GitSpec, Spe
 }
 
 /// Parses `gitlab:group/…/repo` into the URL of the repository.
-pub(crate) fn of_gitlab(repository: &str) -> Result<String, SpecError> {
+fn of_gitlab(repository: &str) -> Result<String, SpecError> {
     let path = repository.strip_suffix(".git").unwrap_or(repository);
     if !path.contains('/') || !is_repository(path) {
         return Err(SpecError::GitLab(format!("gitlab:{repository}")));
@@ -117,7 +173,7 @@ pub(crate) fn of_gitlab(repository: &str) -> Result<String, SpecError> {
 }
 
 /// Splits `owner/repo/path` into the repository and the path, which may be empty.
-pub(crate) fn split_repository(text: &str) -> (&str, &str) {
+fn split_repository(text: &str) -> (&str, &str) {
     match text.match_indices('/').nth(1) {
         Some((at, _)) => (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or_default()),
         None => (text, ""),
@@ -134,7 +190,7 @@ pub(crate) fn is_repository(path: &str) -> bool {
 }
 
 /// Parses the path of a folder; a path of its `SKILL.md` stands for the folder.
-pub(crate) fn path_of(text: &str) -> Result<Option<SkillPath>, SpecError> {
+fn path_of(text: &str) -> Result<Option<SkillPath>, SpecError> {
     let path = folder_of(text.trim_start_matches("./").trim_end_matches('/'));
     Ok(if path.is_empty() { None } else { Some(SkillPath::parse(path)?) })
 }

@@ -1,14 +1,10 @@
 //! [`GitSpec`]: a folder in a git repository.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use skill::SkillPath;
 
-use super::{
-    SpecError,
-    address::{self, BrowserLink},
-    authority, check_reference, check_url, is_github_name, is_scp_form, without_user,
-};
+use super::{SpecError, authority, check_reference, check_url, is_github_name, is_scp_form, without_user};
 
 /// A folder in a git repository: `URL[#path][@ref]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,68 +20,14 @@ pub struct GitSpec {
     pub link: Option<BrowserLink>,
 }
 
-impl FromStr for GitSpec {
-    type Err = SpecError;
-    fn from_str(text: &str) -> Result<Self, SpecError> {
-        if text.len() > address::LONGEST {
-            return Err(SpecError::TooLong);
-        }
-        if let Some(git) = address::of_link(text)? {
-            return Ok(git);
-        }
-        let (left, right) = text.split_once('#').unwrap_or((text, ""));
-        let (left, before) = cut_reference_of_url(left);
-        let (path, after) = cut_reference_of_path(right);
-        if path.contains(':') {
-            return Err(SpecError::Plugin { address: left.to_owned(), text: path.to_owned() });
-        }
-        let reference = after.or(before).map(str::to_owned);
-        let (written, folder) = of_short_form(left)?;
-        if !folder.is_empty() && !path.is_empty() {
-            return Err(SpecError::GitHub(text.to_owned()));
-        }
-        let path = address::path_of(if folder.is_empty() { path } else { folder })?;
-        Self { written, path, reference, link: None }.checked()
-    }
-}
-
-/// Returns the URL of `gitlab:group/repo`, and the repository and folder of `github:owner/repo/path`. Any other text is
-/// returned as it is.
-fn of_short_form(text: &str) -> Result<(String, &str), SpecError> {
-    if let Some(repository) = text.strip_prefix("gitlab:") {
-        return Ok((address::of_gitlab(repository)?, ""));
-    }
-    let Some(rest) = text.strip_prefix("github:") else { return Ok((text.to_owned(), "")) };
-    let (repository, folder) = address::split_repository(rest);
-    Ok((format!("github:{}", repository.strip_suffix(".git").unwrap_or(repository)), folder))
-}
-
-/// Splits `…/repo.git@ref` or `…/repo@ref`. An `@` before the last slash belongs to a user name.
-fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
-    if text.starts_with("github:") || text.starts_with("gitlab:") {
-        return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
-    }
-    if let Some((url, reference)) = text.split_once(".git@") {
-        let end = url.len() + ".git".len();
-        return (text.get(..end).unwrap_or(text), Some(reference));
-    }
-    let start = text.rfind('/').unwrap_or(0);
-    match text.get(start..).and_then(|last| last.split_once('@')) {
-        Some((_, reference)) if start > 0 => {
-            (text.get(..text.len() - reference.len() - 1).unwrap_or(text), Some(reference))
-        }
-        _ => (text, None),
-    }
-}
-
-/// Splits `path@ref`. An `@` at the start of a folder's name belongs to the name, but an `@` at the very start begins
-/// the reference.
-fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
-    let is_cut = |at: &usize| *at == 0 || !text.get(..*at).is_some_and(|before| before.ends_with('/'));
-    match text.match_indices('@').map(|(at, _)| at).find(is_cut) {
-        Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 1..)),
-        None => (text, None),
-    }
+/// A link to a folder in a browser, such as `https://github.com/o/r/tree/feature/x/skills/pdf`. Only the references of
+/// the repository show where the name of the branch ends and the path begins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BrowserLink {
+    /// Link without its query and fragment.
+    pub text: String,
+    /// Reference and path, decoded and separated by a slash.
+    pub tail: String,
 }
 
 impl GitSpec {

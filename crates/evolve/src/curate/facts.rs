@@ -13,8 +13,9 @@ use skill::{
 };
 
 use super::{
-    Record, similarity, store,
-    suggest::{FailedQuery, failed_queries, undecided},
+    FailedQuery, Record,
+    queries::{failed_queries, undecided},
+    similarity, store,
 };
 
 /// Skills that others need. Maps the needed name to the names that need it.

@@ -3,36 +3,21 @@
 //! The words are untrusted: they are bounded when they are recorded, the scanner examines them as part of the skill, and
 //! a person decides. A query is suggested once, whatever becomes of its proposal: the library keeps its digest.
 
-use std::collections::{BTreeMap, HashSet};
-
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Evidence, Library, LibraryError, Outcome, OutcomeKind, Proposal, ProposalEntry};
+use library::{Evidence, Library, LibraryError};
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, Digest, Edit, SkillName, counted};
+use skill::{Bundle, Edit, counted};
 use skill_manage::{ChangeRequest, Context, ManageError, Notes, manage};
 
-use super::{Facts, Plan, SkillFacts, store};
-use crate::evals::{EvalLimits, TriggerQuery, read_queries, with_queries};
-
-/// Name of the optimizer that proposes evals. The command line does not let anybody else use it.
-pub const CURATOR: &str = "curator";
-
-/// Largest number of queries in one proposal, which is also that of its pieces of evidence.
-const QUERIES: usize = 10;
+use super::{
+    Facts, FailedQuery, Plan, SkillFacts,
+    queries::{curator, digest, trigger_queries},
+    store,
+};
+use crate::evals::{EvalLimits, with_queries};
 
 /// Code of the refusal of content that the scanner blocks.
 const BLOCKED: &str = "scan_blocked";
-
-/// Words of a user in a run that failed or was corrected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedQuery {
-    /// Start of what the user asked for.
-    pub query: String,
-    /// Id of the run.
-    pub run: String,
-    /// Result of the run: `failed` or `corrected`.
-    pub event: OutcomeKind,
-}
 
 /// Queries to propose for the evals of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,46 +41,6 @@ pub struct SuggestedEvals {
     pub queries: usize,
     /// Reason for proposing or refusing.
     pub why: String,
-}
-
-/// Returns the actor that proposes evals.
-pub fn curator() -> Actor {
-    Actor::new(ActorKind::Optimizer, CURATOR)
-}
-
-/// Returns the time until which each skill has an undecided suggestion.
-pub(super) fn undecided(library: &Library) -> Result<BTreeMap<SkillName, Timestamp>, LibraryError> {
-    let proposals = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
-    let own = proposals.filter(|proposal: &Proposal| proposal.actor == curator());
-    Ok(own.map(|proposal| (proposal.skill, proposal.expires)).collect())
-}
-
-/// Returns the queries of failed and corrected runs that a skill's evals lack and that were not suggested before, the
-/// newest first. A skill whose file of queries has an error gets none.
-pub(super) fn failed_queries(
-    skill: &Bundle,
-    outcomes: &[Outcome],
-    suggested: Option<&Vec<String>>,
-) -> Vec<FailedQuery> {
-    let mut known: HashSet<String> = HashSet::new();
-    let mut found = Vec::new();
-    for outcome in outcomes.iter().rev() {
-        let Some(query) = &outcome.query else { continue };
-        let is_suggested = suggested.is_some_and(|known| known.contains(&digest(query)));
-        if !is_suggested && known.insert(query.clone()) {
-            found.push(FailedQuery { query: query.clone(), run: outcome.run.clone(), event: outcome.event });
-        }
-    }
-    if found.is_empty() {
-        return found;
-    }
-    let limits = EvalLimits::default();
-    let set = read_queries(skill, &limits).set;
-    let has = |query: &str| set.iter().flat_map(|set| &set.queries).any(|known| known.text.trim() == query);
-    found.retain(|found| !has(&found.query));
-    found.truncate(QUERIES);
-    let can_take = with_queries(skill, &trigger_queries(&found), &limits).is_some();
-    if can_take { found } else { Vec::new() }
 }
 
 /// Returns the queries to propose for a skill at a given time: none if agents do not see it, if it is pinned or edited by
@@ -199,12 +144,4 @@ fn request(skill: &SkillFacts, files: &Bundle, queries: &[FailedQuery]) -> Optio
 
 fn summary(count: usize) -> String {
     format!("{} from failed or corrected runs", counted(count, "query"))
-}
-
-fn trigger_queries(queries: &[FailedQuery]) -> Vec<TriggerQuery> {
-    queries.iter().map(|found| TriggerQuery { text: found.query.clone(), should_trigger: true }).collect()
-}
-
-fn digest(query: &str) -> String {
-    Digest::of_bytes(query.as_bytes()).hex().chars().take(16).collect()
 }

@@ -17,7 +17,11 @@ use skill::{Bundle, File, SkillName, SkillPath};
 
 pub use error::CommitError;
 
-use super::{LOCK_WAIT, Library, LibraryError, commit_batch::CommitBatch, lock_lines};
+use super::{
+    LOCK_WAIT, Library, LibraryError,
+    commit_batch::{Commit, CommitBatch},
+    lock_lines,
+};
 use crate::{
     checkout::{self, Staged},
     disk::ensure_resolved,
@@ -38,17 +42,6 @@ pub(super) const CHECKPOINT_BYTES: u64 = 2 << 20;
 
 /// Size of new files in bytes from which a commit writes them before it takes the lock.
 const AHEAD_BYTES: u64 = 1 << 20;
-
-/// New revisions of one skill.
-#[derive(Debug)]
-pub struct Commit {
-    /// Name under which it is in the library.
-    pub skill: SkillName,
-    /// Expected head: the revision on which the new ones are based. `None` for a new skill.
-    pub base: Option<RevisionId>,
-    /// New revisions, oldest first, at least one. The last one is checked out.
-    pub revisions: Vec<NewRevision>,
-}
 
 /// Result of updating a skill's folder after its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,25 @@
-//! All changes of one journal record ([`CommitBatch`]).
+//! New revisions of a skill ([`Commit`]), and all changes of one journal record ([`CommitBatch`]).
 
 use std::collections::BTreeMap;
 
 use skill::SkillName;
 
-use super::Commit;
 use crate::{
     links::{LinkPlan, LockLines},
     proposals::ProposalChange,
+    revision::{NewRevision, RevisionId},
 };
+
+/// New revisions of one skill.
+#[derive(Debug)]
+pub struct Commit {
+    /// Name under which it is in the library.
+    pub skill: SkillName,
+    /// Expected head: the revision on which the new ones are based. `None` for a new skill.
+    pub base: Option<RevisionId>,
+    /// New revisions, oldest first, at least one. The last one is checked out.
+    pub revisions: Vec<NewRevision>,
+}
 
 /// Changes other than skills and proposals that are committed atomically with them.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ mod files;
 mod folder_permissions;
 mod history;
 mod journal;
+mod proposals;
 mod state;
 
 use std::{io, path::Path};
@@ -18,6 +19,7 @@ pub use files::{EventsRepair, LibraryNote};
 pub use folder_permissions::{FolderPermissions, look_at_places, make_private};
 pub use history::{HeadFault, HistoryFault};
 pub use journal::{JournalRepair, JournalState, LostPart};
+pub use proposals::{ProposalFault, ProposalFaultKind};
 pub use state::StateRepair;
 
 use super::{Library, LibraryError};
@@ -57,7 +59,7 @@ impl Library {
 }
 
 /// Returns an unused name for the copy of a damaged file.
-pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
+fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     let stamped = format!("{name}{DAMAGED}{}", time.strftime("%Y%m%dT%H%M%SZ"));
     let numbered = (2..).map(|number| format!("{stamped}-{number}"));
     let mut names = std::iter::once(stamped.clone()).chain(numbered);

@@ -91,7 +91,7 @@ struct DecidedDocument {
 }
 
 /// Parses the file of a proposal. A file that cannot be parsed becomes a damaged entry.
-pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
+pub(crate) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
     match parse_whole(&id, &bytes) {
         Ok(proposal) => {
             let kept = StoredProposal { file: Some(bytes.into()), state: Some(proposal.state) };
@@ -314,7 +314,7 @@ impl DecidedDocument {
 }
 
 /// Serialises an entry to the content of its file.
-pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
     let document = match entry {
         ProposalEntry::Whole(proposal) => {
             let known = serde_json::to_value(Document::of(proposal))?;

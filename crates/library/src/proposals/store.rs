@@ -100,7 +100,7 @@ fn read_one(own: &Dir, id: &ProposalId, which: ProposalFolder) -> io::Result<Opt
 }
 
 /// Opens the folder of open or decided proposals, creating it if missing.
-pub(super) fn folder(own: &Dir, which: ProposalFolder) -> io::Result<Dir> {
+pub(crate) fn folder(own: &Dir, which: ProposalFolder) -> io::Result<Dir> {
     own.create_dir_all(which.folder())?;
     own.open_dir(which.folder())
 }
@@ -160,7 +160,7 @@ pub(crate) fn remove_decided(own: &LockedDir, ids: &[ProposalId]) -> io::Result<
 }
 
 /// Returns the ids of the files in a folder.
-pub(super) fn ids(own: &Dir, which: ProposalFolder) -> io::Result<Vec<ProposalId>> {
+pub(crate) fn ids(own: &Dir, which: ProposalFolder) -> io::Result<Vec<ProposalId>> {
     let entries = match own.read_dir(which.folder()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

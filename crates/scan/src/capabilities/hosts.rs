@@ -1,6 +1,6 @@
 //! Extraction of hosts from a piece ([`read`]), as URLs, git remotes or bare addresses.
 
-use crate::hosts::bare;
+use crate::hosts::{bare, is_address};
 
 use super::{COMPUTED, Collector, Kind, Language, Part, Piece};
 
@@ -101,13 +101,4 @@ pub(super) fn host_in(word: &str) -> Option<String> {
 pub(super) fn is_host(word: &str) -> bool {
     let Some((before, last)) = word.rsplit_once('.') else { return word == "localhost" };
     is_address(word) || (!before.is_empty() && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()))
-}
-
-/// Returns true if a word is an IPv4 address other than `0.0.0.0`.
-pub(crate) fn is_address(word: &str) -> bool {
-    if !word.starts_with(|c: char| c.is_ascii_digit()) {
-        return false;
-    }
-    let parts: Vec<&str> = word.split('.').collect();
-    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok()) && word != "0.0.0.0"
 }

@@ -216,7 +216,16 @@ fn names_host(name: &str) -> bool {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
     let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
     let is_name = last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
-    is_plain && !before.is_empty() && (is_name || crate::capabilities::is_address(name))
+    is_plain && !before.is_empty() && (is_name || is_address(name))
+}
+
+/// Returns true if a word is an IPv4 address other than `0.0.0.0`.
+pub(crate) fn is_address(word: &str) -> bool {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let parts: Vec<&str> = word.split('.').collect();
+    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok()) && word != "0.0.0.0"
 }
 
 fn names_file(name: &str) -> bool {

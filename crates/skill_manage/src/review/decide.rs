@@ -6,7 +6,7 @@ use library::{
     ProposalId, ProposalState, Stamp,
 };
 
-use super::{ProposalRef, ReviewError, get};
+use super::{ProposalRef, ReviewError, get, hold::expire};
 use crate::{error::ManageError, manage::retry_stale, request::note, reviewer::Reviewer};
 
 /// Actor that rejects a proposal, with its rights.
@@ -112,12 +112,6 @@ fn cleared_away(mut damaged: DamagedProposal, stamp: &Stamp) -> ProposalChange {
     let event = Event { message: Some(format!("it was damaged: {}", damaged.why)), ..event };
     damaged.decided = Some(ProposalDecision::by(stamp));
     ProposalChange { entry: ProposalEntry::Damaged(Box::new(damaged)), event }
-}
-
-/// Closes a proposal whose time has run out.
-pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
-    let stamp = Stamp { reason: None, ..stamp.clone() };
-    ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), &stamp)
 }
 
 /// Finds a proposal that is open, undamaged and at the reviewed revision. An overdue proposal is recorded as expired.

@@ -15,7 +15,6 @@ use skill::{Bundle, Edit, SkillName, edit};
 
 use super::{
     ProposalRef,
-    decide::expire,
     rebase::{self, Rebased, rebase},
 };
 use crate::{
@@ -259,6 +258,12 @@ fn set_aside(
         }
     }));
     Ok(changes)
+}
+
+/// Closes a proposal whose time has run out.
+pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
+    let stamp = Stamp { reason: None, ..stamp.clone() };
+    ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), &stamp)
 }
 
 /// Returns the changes that close the overdue proposals of the library.

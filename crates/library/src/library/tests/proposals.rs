@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{
+    ProposalFaultKind,
     events::EventStatus,
     proposal_id::ProposalId,
     proposals::{
-        Proposal, ProposalChange, ProposalDecision, ProposalEntry, ProposalFaultKind, ProposalState, StoredProposal,
-        changed_files,
+        Proposal, ProposalChange, ProposalDecision, ProposalEntry, ProposalState, StoredProposal, changed_files,
     },
     revision::Acceptance,
 };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    HistoryFault, JournalState, LibraryNote, LostPart, StateRepair,
     events::EventStatus,
     journal::{Journal, Piece},
 };

@@ -5,13 +5,17 @@ use jiff::Timestamp;
 use skill::Bundle;
 
 use super::{
-    Proposal, ProposalEntry, ProposalId,
-    store::{self, ProposalFolder},
+    super::{Library, LibraryError},
+    aside_name,
 };
 use crate::{
     disk::{open_dir, sync_folder},
-    library::{Library, LibraryError, aside_name},
     lock::LibraryLock,
+    proposal_id::ProposalId,
+    proposals::{
+        Proposal, ProposalEntry,
+        store::{self, ProposalFolder},
+    },
     revision::RevisionId,
 };
 

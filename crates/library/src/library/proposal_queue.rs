@@ -1,28 +1,20 @@
-//! Changes of the proposal queue by a commit ([`ProposalChange`]), and reading the queue.
+//! Reading the proposal queue, and preparing its changes for a record of the journal.
 
 use cap_std::fs::Dir;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    Proposal, ProposalEntry, ProposalId, ProposalState, document,
-    store::{self, ProposalFile, ProposalFolder},
-};
+use super::{CommitError, Library, LibraryError};
 use crate::{
     disk::open_dir,
-    events::{Event, EventStatus},
-    library::{CommitError, Library, LibraryError},
+    events::Event,
     lock::LockedDir,
-    revision::{Revision, Stamp},
+    proposal_id::ProposalId,
+    proposals::{
+        Proposal, ProposalChange, ProposalEntry, ProposalState, document,
+        store::{self, ProposalFile, ProposalFolder},
+    },
+    revision::Revision,
 };
-
-/// A changed proposal and the event that records the change.
-#[derive(Debug)]
-pub struct ProposalChange {
-    /// The new state, derived from what was read. The commit fails if the file was changed since (compare-and-swap).
-    pub entry: ProposalEntry,
-    /// Event for the log.
-    pub event: Event,
-}
 
 impl Library {
     /// Returns the proposals that still need a decision, including damaged ones, sorted by id.
@@ -177,25 +169,6 @@ impl Library {
             }),
             (false, false) => Ok(()),
         }
-    }
-}
-
-impl ProposalChange {
-    /// Creates the change of a proposal, with the event that its new state stands for.
-    pub fn noted(proposal: Proposal, stamp: &Stamp) -> Self {
-        let status = match proposal.state {
-            ProposalState::Pending if proposal.revision == 1 => EventStatus::Proposed,
-            ProposalState::Pending => EventStatus::Amended,
-            ProposalState::Stale => EventStatus::Stale,
-            ProposalState::Quarantined => EventStatus::Quarantined,
-            ProposalState::Accepted => EventStatus::Accepted,
-            ProposalState::Rejected => EventStatus::Rejected,
-            ProposalState::Expired => EventStatus::Expired,
-            ProposalState::Superseded => EventStatus::Superseded,
-        };
-        let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
-        let event = Event { message: proposal.note.clone(), ..event };
-        Self { entry: ProposalEntry::Whole(Box::new(proposal)), event }
     }
 }
 
