@@ -7,6 +7,8 @@
 mod circles;
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/hints.rs"]
+mod hints;
 #[path = "tidy/layers.rs"]
 mod layers;
 #[path = "tidy/modules.rs"]
@@ -89,6 +91,12 @@ fn one_module_decides_agents_views() {
 #[test]
 fn system_names_stay_in_their_modules() {
     assert_none(systems::strays(&CHECKOUT));
+}
+
+/// The operations in hints are data, which each client shows in its own terms.
+#[test]
+fn hints_hold_operations_as_steps() {
+    assert_none(hints::fixed_commands(&CHECKOUT));
 }
 
 /// A parent module and its child may import each other.

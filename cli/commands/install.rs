@@ -16,7 +16,7 @@ use ops::{InstallCallbacks, Refusal, document_of, whole_document};
 use serde_json::json;
 use skill::{
     Limits, SkillName, SkillPath,
-    failure::{Fails, FailureKind},
+    failure::{Fails, FailureKind, NextStep},
     shell_word,
 };
 
@@ -241,7 +241,7 @@ pub fn answer(
         only.warnings.iter().for_each(|warning| context.out.note(warning));
     }
     let (mut document, gravest) = if is_whole {
-        let (mut document, gravest) = whole_document(&installed);
+        let (mut document, gravest) = whole_document(&installed, &NextStep::command);
         if let (Some(FailureKind::Blocked), Some(hint)) = (gravest, &accept_hint) {
             document["error"]["hint"] = json!(hint);
         }
@@ -250,7 +250,7 @@ pub fn answer(
         }
         (document, gravest)
     } else {
-        document_of(&mut installed).map_err(|mut refusal| {
+        document_of(&mut installed, &NextStep::command).map_err(|mut refusal| {
             hints::complete(&mut refusal.details);
             CliError::from(refusal).with_accept_hint(accept_hint.clone())
         })?

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{Digest, Limits, SkillPath, shell_word, validate};
 use thiserror::Error;
 
@@ -194,18 +194,17 @@ pub fn shared_names(skills: &[OfferedSkill]) -> BTreeSet<&str> {
 }
 
 /// Returns the hint for a source with several skills.
-fn choice_hint(origin: &str, skills: &[OfferedSkill]) -> String {
+fn choice_hint(origin: &str, skills: &[OfferedSkill]) -> Hint {
     let shared = shared_names(skills);
     let by_folder = skills.iter().find(|skill| shared.contains(skill.name.as_str()) && !skill.folder.is_empty());
     let Some(skill) = by_folder else {
-        return "choose one with --skill NAME, or install all of them with --all; --list describes them".to_owned();
+        return "choose one with --skill NAME, or install all of them with --all; --list describes them".into();
     };
     let source = shell_word(origin);
-    format!(
-        "choose one with --skill NAME or, if several have its name, by its folder, as in `skillhub install {source} \
-         --skill {}`; to see the address of each: skillhub install {source} --list",
-        shell_word(&skill.folder)
-    )
+    Hint::from("choose one with --skill NAME or, if several have its name, by its folder, as in ")
+        .step(NextStep::Install(format!("{source} --skill {}", shell_word(&skill.folder))))
+        .text("; to see the address of each: ")
+        .last(NextStep::Install(format!("{source} --list")))
 }
 
 impl Fails for PickError {

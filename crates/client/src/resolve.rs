@@ -2,7 +2,7 @@
 
 use library::RegistryRelease;
 use registry_index::{Entry, ReadError, ReleaseSelector, newest, select};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{QualifiedName, SkillName};
 use thiserror::Error;
 
@@ -66,7 +66,7 @@ pub enum ResolveError {
         /// The skill, the request and the registry, with the states of the latest releases if none can be installed.
         message: String,
         /// The next step.
-        hint: String,
+        hint: Hint,
     },
 }
 
@@ -79,7 +79,7 @@ impl Fails for ResolveError {
             Self::NotFound { name, similar, .. } => {
                 let failure = Failure::new(FailureKind::NotFound, "not_found");
                 match similar.as_slice() {
-                    [] => failure.hint(format!("search for it: skillhub search {name}")),
+                    [] => failure.hint(Hint::from("search for it: ").last(NextStep::Search(name.to_string()))),
                     some => failure.hint(similar_names(some)),
                 }
             }
@@ -97,11 +97,12 @@ impl ResolveError {
     pub(crate) fn failure_of_install(&self) -> Failure {
         match self {
             Self::NotFound { name, is_folder: true, .. } => {
-                self.failure().hint(format!("to install the folder: skillhub install ./{name}"))
+                let install = NextStep::Install(format!("./{name}"));
+                self.failure().hint(Hint::from("to install the folder: ").last(install))
             }
             Self::NotFound { name, similar, .. } if name.contains('/') => {
                 let similar = if similar.is_empty() { String::new() } else { similar_names(similar) + " " };
-                self.failure().hint(similar + &repository_hint(name))
+                self.failure().hint(repository_hint(&similar, name))
             }
             _ => self.failure(),
         }
@@ -224,13 +225,16 @@ pub(crate) fn no_release(
     };
     let message = format!("{name} has no release {request} in {registry}");
     if let Some(open) = newest(entries, false) {
-        return ResolveError::NoRelease { message, hint: format!("the newest release is {}", open.version) };
+        return ResolveError::NoRelease { message, hint: format!("the newest release is {}", open.version).into() };
     }
     let mut found: Vec<_> = entries.iter().rev().take(STATES).map(|entry| (entry, registry.state_of(entry))).collect();
     found.sort_by(|(a, _), (b, _)| b.version.cmp(&a.version));
     let hint = match found.iter().find(|(_, state)| state.is_none()) {
-        Some((yanked, _)) => format!("to install a yanked release: skillhub install {name}@{}", yanked.version),
-        None => format!("see its releases: skillhub info {name}"),
+        Some((yanked, _)) => {
+            let install = NextStep::Install(format!("{name}@{}", yanked.version));
+            Hint::from("to install a yanked release: ").last(install)
+        }
+        None => format!("see its releases: skillhub info {name}").into(),
     };
     let states = found.iter().map(|(entry, state)| {
         let sentence = state.as_ref().map_or_else(|| "was yanked".to_owned(), ReleaseState::sentence);

@@ -9,7 +9,7 @@ use std::{fmt, str::FromStr};
 
 use library::System;
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath, shell_word};
 use thiserror::Error;
 
@@ -140,17 +140,19 @@ impl Fails for SpecError {
             Self::Form(text) => {
                 usage.hint(format!("to name a folder, write ./{text}; for a folder of a repository, github:{text}"))
             }
-            Self::Repository(text) => Failure::new(FailureKind::NotFound, "not_found").hint(repository_hint(text)),
+            Self::Repository(text) => Failure::new(FailureKind::NotFound, "not_found").hint(repository_hint("", text)),
             Self::GitLab(_) => usage.hint("write the group and the repository, as in gitlab:group/repo"),
             Self::Host(_) => usage.hint("write the whole URL, as in https://codeberg.org/owner/repo"),
             Self::Page(_) => usage.hint(
                 "copy the link of the repository or folder, as in https://github.com/owner/repo/tree/main/skills/pdf",
             ),
-            Self::SkillAfterAt { repository, skill } => usage.hint(format!(
-                "to install that skill of a repository of github.com: skillhub install github:{repository}#{skill}"
-            )),
+            Self::SkillAfterAt { repository, skill } => usage.hint(
+                Hint::from("to install that skill of a repository of github.com: ")
+                    .last(NextStep::Install(format!("github:{repository}#{skill}"))),
+            ),
             Self::Plugin { address, text } => {
-                usage.hint(format!("skillhub install {} --skill {}", shell_word(address), shell_word(text)))
+                let install = NextStep::Install(format!("{} --skill {}", shell_word(address), shell_word(text)));
+                usage.hint(Hint::from("").last(install))
             }
             Self::Packed(file) => match unpack_hint(file) {
                 Some(hint) => usage.hint(hint),
@@ -167,9 +169,10 @@ impl Fails for SpecError {
     }
 }
 
-/// Returns the hint that installs from a repository of GitHub.
-pub(crate) fn repository_hint(repository: &str) -> String {
-    format!("if it is a repository of github.com: skillhub install github:{repository}")
+/// Returns the hint that installs from a repository of GitHub, after another sentence.
+pub(crate) fn repository_hint(before: &str, repository: &str) -> Hint {
+    Hint::from(format!("{before}if it is a repository of github.com: "))
+        .last(NextStep::Install(format!("github:{repository}")))
 }
 
 impl VersionRequest {

@@ -89,11 +89,13 @@ impl Fails for UninstallError {
                 "delete the folder yourself, or manage it first: skillhub adopt {}",
                 shell_word(&path.display().to_string())
             )),
-            Self::Authored(name, true) => Failure::new(FailureKind::Refused, "not_installed").hint(format!(
-                "find out with `skillhub status {name}` why its folder is blocked, fix it, then delete the skill"
-            )),
+            Self::Authored(name, true) => Failure::new(FailureKind::Refused, "not_installed").hint(
+                Hint::from("find out with ")
+                    .step(NextStep::ShowStatus(name.to_string()))
+                    .text(" why its folder is blocked, fix it, then delete the skill"),
+            ),
             Self::Authored(name, false) => Failure::new(FailureKind::Refused, "not_installed")
-                .hint(format!("delete it: skillhub manage delete {name}")),
+                .hint(Hint::from("delete it: ").last(NextStep::Delete(name.to_string()))),
             Self::Required { name, by } => {
                 let all = by.iter().map(|by| by.rsplit('/').next().unwrap_or(by)).collect::<Vec<_>>().join(" ");
                 Failure::new(FailureKind::Conflict, "required")

@@ -217,8 +217,12 @@ fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> Hint {
 impl Fails for Denied {
     fn failure(&self) -> Failure {
         Failure::new(FailureKind::Refused, "policy_denied").hint(
-            "only a person can do this, in a terminal or with `--actor person` and a token in \
-             SKILLHUB_REVIEWER_TOKEN; `skillhub policy` shows the rules",
+            Hint::from(
+                "only a person can do this, in a terminal or with `--actor person` and a token in \
+                 SKILLHUB_REVIEWER_TOKEN; ",
+            )
+            .step(NextStep::ShowPolicy)
+            .text(" shows the rules"),
         )
     }
 }

@@ -1,7 +1,5 @@
 //! Selection of the tools that a connection is offered, and the list of skills in their descriptions.
 
-use std::collections::BTreeMap;
-
 use agent::{Fit, Form, ListOptions, ListedSkill, Settings, prompt};
 use ops::Refusal;
 use rmcp::model::ListToolsResult;
@@ -13,7 +11,7 @@ use crate::{
     joining::{self, CORE, is_allowed},
     shared::Options,
     systems::SYSTEMS,
-    tool::{Call, Spec},
+    tool::{Call, ListedNames, Spec},
     tools::{TOOLS, skills::READ_SKILL},
 };
 
@@ -44,7 +42,7 @@ fn own(call: &Call<'_>, settings: &Settings, options: &Options) -> Result<Vec<&'
 }
 
 /// Maps those of the server's own tools that the agent may use to their names in its list.
-pub(crate) fn names(call: &Call<'_>, options: &Options) -> Result<BTreeMap<&'static str, &'static str>, Refusal> {
+pub(crate) fn names(call: &Call<'_>, options: &Options) -> Result<ListedNames, Refusal> {
     let settings = call.place.settings()?;
     let listed = |tool| SYSTEMS.iter().find_map(|system| (system.listed_name)(call, &settings, tool)).unwrap_or(tool);
     Ok(own(call, &settings, options)?.into_iter().map(|spec| (spec.name, listed(spec.name))).collect())

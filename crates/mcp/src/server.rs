@@ -160,11 +160,12 @@ impl Server {
             let place = (shared.open)(actor.clone())?;
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (&place, &shared.live);
+            let offered = &|call: &Call<'_>| offer::names(call, &shared.options);
             let cancelled = stopped.as_ref();
             let (agreed, answer) = (answers.agreed.as_slice(), answers.latest.as_ref());
             let (run, authored, session) = (run.as_deref(), authored.as_ref(), &session);
             let (now, agent) = (Timestamp::now(), agent.as_str());
-            work(&Call { place, actor, now, agent, live, agreed, answer, cancelled, run, session, authored })
+            work(&Call { place, actor, now, agent, live, agreed, answer, cancelled, run, offered, session, authored })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
@@ -233,9 +234,7 @@ impl Server {
 
     /// Converts a refusal. Its hint names a tool only if the client was offered it, since most hosts call no other.
     async fn refuse(&self, refusal: &Refusal, context: &RequestContext<RoleServer>) -> CallToolResult {
-        let shared = Arc::clone(&self.shared);
-        let names = self.work(context, Answers::default(), move |call| offer::names(call, &shared.options)).await;
-        let names = names.unwrap_or_default();
+        let names = self.work(context, Answers::default(), |call| (call.offered)(call)).await.unwrap_or_default();
         let document = refusal.document(|step| tool_call(step, |tool| names.get(tool).copied()));
         self.log.write(&context.peer, Weight::Warning, &document).await;
         let mut result = CallToolResult::structured_error(document.clone());

@@ -1,7 +1,7 @@
 //! Definition of a tool ([`Spec`]), with the context ([`Call`]) and the result ([`ToolResult`]) of its calls.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
@@ -53,6 +53,9 @@ impl Effect {
     }
 }
 
+/// Those of the server's own tools that a client was offered, with their names in its list.
+pub(crate) type ListedNames = BTreeMap<&'static str, &'static str>;
+
 /// Context of one tool call.
 pub(crate) struct Call<'a> {
     /// The opened project and user libraries.
@@ -72,6 +75,8 @@ pub(crate) struct Call<'a> {
     pub cancelled: &'a AtomicBool,
     /// Run id of the connection, `None` in the stateless protocol.
     pub run: Option<&'a str>,
+    /// Returns the tools that the client was offered.
+    pub offered: &'a dyn Fn(&Call<'_>) -> Result<ListedNames, Refusal>,
     /// Skills read over this connection, empty in the stateless protocol.
     pub session: &'a Session,
     /// Skills changed over this connection, empty in the stateless protocol.

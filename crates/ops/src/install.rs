@@ -10,10 +10,13 @@ use library::{Action, Denied, Library, LibraryError, RevisionId, State};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Fails, FailureKind},
+    failure::{Fails, FailureKind, NextStep},
 };
 
 use crate::{refusal::Refusal, visibility::FolderVisibility, workspace::Workspace};
+
+/// Formats an operation of a hint for the client of a host.
+pub type StepFormat<'a> = &'a dyn Fn(&NextStep) -> String;
 
 /// Callbacks to the user who waits for an install.
 pub struct InstallCallbacks<'a> {
@@ -63,22 +66,23 @@ impl Workspace {
         Ok(updated)
     }
 
-    /// Installs skills for a client of a server. Returns the result document.
+    /// Installs skills for a client of a server. Returns the result document, with the operations in hints as given by
+    /// `step`.
     ///
     /// # Errors
     /// The skill is not found or blocked, or it conflicts with the current state.
-    pub fn install_for_client(&self, request: &InstallRequest) -> Result<Value, Refusal> {
-        document_of(&mut self.install(request, &InstallCallbacks::CLIENT)?).map(|(document, _)| document)
+    pub fn install_for_client(&self, request: &InstallRequest, step: StepFormat<'_>) -> Result<Value, Refusal> {
+        document_of(&mut self.install(request, &InstallCallbacks::CLIENT)?, step).map(|(document, _)| document)
     }
 
-    /// Updates a skill for a client of a server. Returns the result document.
+    /// Updates a skill for a client of a server. Returns the result document, like [`Self::install_for_client`].
     ///
     /// # Errors
     /// The source cannot be read, the new content is blocked, or it conflicts with the current state.
-    pub fn update_for_client(&self, name: &SkillName) -> Result<Value, Refusal> {
+    pub fn update_for_client(&self, name: &SkillName, step: StepFormat<'_>) -> Result<Value, Refusal> {
         let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
         let request = UpdateRequest { skills, ..UpdateRequest::default() };
-        document_of(&mut self.update(&request, &InstallCallbacks::CLIENT)?).map(|(document, _)| document)
+        document_of(&mut self.update(&request, &InstallCallbacks::CLIENT)?, step).map(|(document, _)| document)
     }
 
     /// Runs `work` with an installer for a library.
@@ -172,14 +176,16 @@ fn keep_from_agents(
     }
 }
 
-/// Builds the document with the result of each skill and the most severe error. Also returns the kind of that error.
-pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
+/// Builds the document with the result of each skill and the most severe error, whose hints have operations as given by
+/// `step`. Also returns the kind of that error.
+pub fn whole_document(installed: &[Installed], step: StepFormat<'_>) -> (Value, Option<FailureKind>) {
     let kind_of = |skill: &&Installed| skill.error.as_ref().map(|error| error.failure().kind);
     let kind = installed.iter().filter_map(|skill| kind_of(&skill)).max();
-    let mut document = json!({"ok": kind.is_none(), "skills": installed.iter().map(document).collect::<Vec<_>>()});
+    let skills: Vec<Value> = installed.iter().map(|skill| document(skill, step)).collect();
+    let mut document = json!({"ok": kind.is_none(), "skills": skills});
     let gravest = installed.iter().filter(|skill| skill.error.is_some()).max_by_key(kind_of);
     if let Some(error) = gravest.and_then(|skill| skill.error.as_ref()) {
-        document["error"] = error_of_one(error);
+        document["error"] = error_of_one(error, step);
         document["error"]["details"] = error.details();
     }
     (document, kind)
@@ -190,25 +196,28 @@ pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
 ///
 /// # Errors
 /// The error of the only skill.
-pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Option<FailureKind>), Refusal> {
+pub fn document_of(
+    installed: &mut Vec<Installed>,
+    step: StepFormat<'_>,
+) -> Result<(Value, Option<FailureKind>), Refusal> {
     if let [Installed { error: Some(_), .. }] = installed.as_slice() {
-        let skills: Vec<Value> = installed.iter().map(document).collect();
+        let skills: Vec<Value> = installed.iter().map(|skill| document(skill, step)).collect();
         if let Some(error) = installed.pop().and_then(|only| only.error) {
             let mut failure = Refusal::from(error);
             failure.details["skills"] = json!(skills);
             return Err(failure);
         }
     }
-    Ok(whole_document(installed))
+    Ok(whole_document(installed, step))
 }
 
 /// Formats the error of one skill in a batch document.
-fn error_of_one(error: &impl Fails) -> Value {
+fn error_of_one(error: &impl Fails, step: StepFormat<'_>) -> Value {
     let failure = error.failure();
-    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint.map(|hint| hint.to_string())})
+    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint.map(|hint| hint.with(step))})
 }
 
-fn document(skill: &Installed) -> Value {
+fn document(skill: &Installed, step: StepFormat<'_>) -> Value {
     let mut document = json!({
         "name": skill.name,
         "version": skill.version,
@@ -233,7 +242,7 @@ fn document(skill: &Installed) -> Value {
         "changelog": skill.notes,
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
-        "error": skill.error.as_ref().map(error_of_one),
+        "error": skill.error.as_ref().map(|error| error_of_one(error, step)),
     });
     if let (Some(document), Value::Object(delta)) = (document.as_object_mut(), json!(skill.delta)) {
         document.extend(delta);

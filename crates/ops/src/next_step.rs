@@ -1,7 +1,7 @@
 //! [`tool_call`] and [`request`]: the operations that hints suggest, for clients of the MCP server and of the gateway.
 
 use serde_json::{Value, json};
-use skill::{failure::NextStep, uri};
+use skill::{QualifiedName, failure::NextStep, uri};
 
 /// Returns the call of a tool of the MCP server, or else the command. `listed` maps the tools that the client was
 /// offered to their names in its list.
@@ -17,8 +17,12 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
         NextStep::ShowHistory(name) => call("skill_history", json!({"name": name})),
         NextStep::ShowDiff(name) => call("skill_diff", json!({"name": name})),
         NextStep::Restore(name, revision) => call("skill_rollback", json!({"name": name, "revision": revision})),
-        NextStep::Delete(name) => call("skill_manage", json!({"action": "delete", "name": name})),
+        NextStep::Delete(name) | NextStep::Uninstall(name) => {
+            call("skill_manage", json!({"action": "delete", "name": name}))
+        }
         NextStep::Enable(name) => call("enable_skill", json!({"name": name})),
+        NextStep::Search(words) => call("search_marketplace", json!({"query": words})),
+        NextStep::Install(spec) if is_of_registry(spec) => call("install_skill", json!({"spec": spec})),
         NextStep::ShowRequests => {
             listed("skill_manage").map_or_else(|| step.command(), |name| format!("the input schema of {name}"))
         }
@@ -27,14 +31,24 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
         NextStep::ListAllProposals => call("skill_review_list", json!({"all": true})),
         NextStep::DiffProposal(id) | NextStep::ShowProposal(id) => call("skill_review_show", json!({"id": id})),
         NextStep::DiffProposalOntoHead(id) => call("skill_review_show", json!({"id": id, "onto_head": true})),
-        NextStep::RejectProposal(_) | NextStep::ShowPolicy | NextStep::ExplainRule(_) => step.command(),
+        NextStep::Install(_)
+        | NextStep::Update(_)
+        | NextStep::RejectProposal(_)
+        | NextStep::ShowPolicy
+        | NextStep::ExplainRule(_) => step.command(),
         NextStep::ListTools => call("skills_codegen_status", json!({})),
         NextStep::CompileTool(name) => call("skills_codegen", json!({"names": [name]})),
         NextStep::RemoveTool(name) => call("skills_codegen_remove", json!({"names": [name]})),
     }
 }
 
-/// Returns the request to the gateway.
+/// Returns whether the arguments of an install are only the name of a registry's skill, perhaps with a version.
+fn is_of_registry(arguments: &str) -> bool {
+    let name = arguments.split_once('@').map_or(arguments, |(name, _)| name);
+    name.parse::<QualifiedName>().is_ok() && !arguments.contains([' ', '\''])
+}
+
+/// Returns the request to the gateway, or the command if there is none.
 pub fn request(step: &NextStep) -> String {
     let of_skill = |name: &str, rest: &str| format!("/api/skills/custom/{}{rest}", uri::component(name));
     match step {
@@ -49,8 +63,10 @@ pub fn request(step: &NextStep) -> String {
         NextStep::Restore(name, revision) => {
             format!("POST {} {}", of_skill(name, "/rollback"), json!({"revision": revision}))
         }
-        NextStep::Delete(name) => format!("DELETE {}", of_skill(name, "")),
+        NextStep::Delete(name) | NextStep::Uninstall(name) => format!("DELETE {}", of_skill(name, "")),
         NextStep::Enable(name) => format!("PUT /api/skills/{} {}", uri::component(name), json!({"enabled": true})),
+        // Its clients install archives only, and search only what is installed.
+        NextStep::Search(_) | NextStep::Install(_) | NextStep::Update(_) => step.command(),
         NextStep::ShowRequests => "docs/guides/gateway.md".to_owned(),
         NextStep::SetField(field) => (*field).to_owned(),
         NextStep::ListProposals => "GET /api/proposals".to_owned(),
@@ -85,6 +101,7 @@ mod tests {
             NextStep::Restore(name(), "head".to_owned()),
             NextStep::Delete(name()),
             NextStep::Enable(name()),
+            NextStep::Uninstall(name()),
             NextStep::ListProposals,
             NextStep::ListAllProposals,
             NextStep::ShowProposal(name()),
@@ -118,6 +135,9 @@ mod tests {
     fn steps_name_only_listed_tools() {
         let first = ["read_skill", "read_skill_file", "search_skills", "skill_manage", "record_outcome"];
         let others = [
+            NextStep::Search("words".to_owned()),
+            NextStep::Install("acme/pdf".to_owned()),
+            NextStep::Update("pdf".to_owned()),
             NextStep::ShowRequests,
             NextStep::RejectProposal("abc".to_owned()),
             NextStep::ShowPolicy,
@@ -134,5 +154,19 @@ mod tests {
         let history = NextStep::ShowHistory("pdf".to_owned());
         assert_eq!(tool_call(&history, |_| None), "skillhub history pdf");
         assert_eq!(tool_call(&history, |_| Some("its_name")), r#"its_name {"name":"pdf"}"#);
+    }
+
+    /// A client may install no folder, repository or archive, and cannot choose another name.
+    #[test]
+    fn clients_install_from_registries_only() {
+        let call = |step: &NextStep| tool_call(step, |tool| Operation::find(Channel::Mcp, tool).map(|row| row.name));
+        let install = |arguments: &str| call(&NextStep::Install(arguments.to_owned()));
+        assert_eq!(install("acme/pdf@1.0.0"), r#"install_skill {"spec":"acme/pdf@1.0.0"}"#);
+        for arguments in ["acme/pdf --as pdf-2", "./pdf", "github:acme/pdf", "acme/pdf@1.0.0 --frozen", "pdf"] {
+            assert_eq!(install(arguments), format!("skillhub install {arguments}"));
+        }
+        let search = NextStep::Search("two words".to_owned());
+        assert_eq!(call(&search), r#"search_marketplace {"query":"two words"}"#);
+        assert_eq!(request(&search), "skillhub search 'two words'");
     }
 }

@@ -14,7 +14,7 @@ use skill::{
     failure::{FailureKind, Hint, NextStep},
 };
 
-use crate::{refusal::Refusal, workspace::Workspace};
+use crate::{next_step::request, refusal::Refusal, workspace::Workspace};
 
 /// Folder, among a library's own files, with the latest upload of each skill.
 const FOLDER: &str = "uploads";
@@ -60,10 +60,10 @@ impl Workspace {
         let source = library::resolve(&path.join(&file)).map_err(Refusal::io)?.display().to_string();
         let is_ours = installed.and_then(|head| head.origin).is_some_and(|origin| origin.location() == source);
         let done = match is_ours {
-            true => self.update_for_client(&name),
+            true => self.update_for_client(&name, &request),
             false => {
                 let specs = vec![Spec::Archive(source.clone())];
-                self.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })
+                self.install_for_client(&InstallRequest { specs, ..InstallRequest::default() }, &request)
             }
         };
         // On a conflict, the proposal refers to the new archive's files and may still be accepted.

@@ -26,6 +26,14 @@ pub enum NextStep {
     Delete(String),
     /// Show a disabled skill to agents again.
     Enable(String),
+    /// Search the registries for these words.
+    Search(String),
+    /// Install a skill. The arguments are those of the command.
+    Install(String),
+    /// Update an installed skill. The arguments are those of the command.
+    Update(String),
+    /// Uninstall a skill.
+    Uninstall(String),
     /// Show how changes are requested.
     ShowRequests,
     /// Set this field of the request, which is a flag on the command line.
@@ -67,6 +75,10 @@ impl NextStep {
             Self::Restore(skill, revision) => format!("rollback {skill} {revision}"),
             Self::Delete(skill) => format!("manage delete {skill}"),
             Self::Enable(skill) => format!("enable {skill}"),
+            Self::Search(words) => format!("search {}", shell_word(words)),
+            Self::Install(arguments) => format!("install {arguments}"),
+            Self::Update(arguments) => format!("update {arguments}"),
+            Self::Uninstall(skill) => format!("uninstall {skill}"),
             Self::ShowRequests => "manage --help".to_owned(),
             Self::SetField(field) => return format!("--{}", field.replace('_', "-")),
             Self::ListProposals => "review list".to_owned(),
@@ -93,6 +105,7 @@ pub struct Hint(Vec<Part>);
 enum Part {
     Text(String),
     Step(NextStep),
+    Last(NextStep),
 }
 
 impl Hint {
@@ -110,10 +123,17 @@ impl Hint {
         self
     }
 
+    /// Ends the sentence with an operation, without quotation marks.
+    #[must_use]
+    pub fn last(mut self, step: NextStep) -> Self {
+        self.0.push(Part::Last(step));
+        self
+    }
+
     /// Returns whether the sentence names an operation.
     #[must_use]
     pub fn names(&self, step: &NextStep) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Step(named) if named == step))
+        self.0.iter().any(|part| matches!(part, Part::Step(named) | Part::Last(named) if named == step))
     }
 
     /// Formats the sentence, with each operation as given by `step`.
@@ -121,6 +141,7 @@ impl Hint {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.clone(),
             Part::Step(next) => format!("`{}`", step(next)),
+            Part::Last(next) => step(next),
         });
         parts.collect()
     }

@@ -1,7 +1,11 @@
 //! [`manage`]: the application of a request to the current skill, up to the judgement by `conclude`.
 
 use library::{Action, CommitError, Event, HandEditMode, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp};
-use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
+use skill::{
+    Bundle, Edit, SkillName, edit,
+    edit::EditError,
+    failure::{Hint, NextStep},
+};
 
 use crate::{
     change::Change,
@@ -156,11 +160,9 @@ pub(crate) fn is_unrecorded(library: &Library, snapshot: &Snapshot) -> Result<bo
 pub(crate) fn builtin_refusal(name: &SkillName) -> ManageError {
     ManageError::PolicyDenied {
         message: format!("{name} is built in and cannot be changed"),
-        hint: format!(
-            "create a custom skill of the same name, which takes precedence; `skillhub install skillhub/{name}` \
-             starts with a copy"
-        )
-        .into(),
+        hint: Hint::from("create a custom skill of the same name, which takes precedence; ")
+            .step(NextStep::Install(format!("skillhub/{name}")))
+            .text(" starts with a copy"),
     }
 }
 

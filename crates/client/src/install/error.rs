@@ -114,7 +114,7 @@ pub enum InstallError {
         /// Description of the difference.
         what: String,
         /// Next step for the user.
-        hint: String,
+        hint: Hint,
     },
     /// The archive is invalid.
     #[error("{origin} is not a valid skill archive: {source}")]
@@ -350,7 +350,7 @@ impl Fails for InstallError {
             }
             Self::Open { path, source } if source.kind() == io::ErrorKind::NotADirectory => Failure::io().hint(
                 unpack_hint(&path.display().to_string())
-                    .unwrap_or_else(|| "name the folder that has the SKILL.md, or a .skill file".to_owned()),
+                    .unwrap_or_else(|| "name the folder that has the SKILL.md, or a .skill file".into()),
             ),
             Self::Open { .. } => Failure::io(),
             Self::Git(error) => error.failure(),
@@ -366,8 +366,9 @@ impl Fails for InstallError {
             Self::Denied(error) => error.failure(),
             Self::Exists { .. } | Self::Moved { .. } | Self::InstalledAs { .. } => self.name_taken_failure(),
             Self::Rename { .. } => of(FailureKind::Invalid, "cannot_rename").hint("install it without --as"),
-            Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
-                .hint(format!("merge the release with the local changes: skillhub update {name}")),
+            Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved").hint(
+                Hint::from("merge the release with the local changes: ").last(NextStep::Update(name.to_string())),
+            ),
             Self::Conflict(error) => error.failure(),
             Self::Fork(error) => error.failure(),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
@@ -376,14 +377,17 @@ impl Fails for InstallError {
                 false => Hint::from("list the installed skills: ").step(NextStep::ListSkills),
             }),
             Self::Vanished { moved: Some(address), .. } => of(FailureKind::NotFound, "not_found")
-                .hint(format!("it moved; follow it with: skillhub install {}", shell_word(address))),
+                .hint(Hint::from("it moved; follow it with: ").last(NextStep::Install(shell_word(address)))),
             Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
                 .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
             Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists")
                 .hint("install one of them, and then the other under another name, with --as"),
             Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found").hint(
-                "name a skill to install, `skillhub install OWNER/NAME`; find skills with `skillhub search WORD`",
+                Hint::from("name a skill to install, ")
+                    .step(NextStep::Install("OWNER/NAME".to_owned()))
+                    .text("; find skills with ")
+                    .step(NextStep::Search("WORD".to_owned())),
             ),
             Self::LockFile(error) => error.failure(),
             Self::Cache(error) => error.failure(),
@@ -403,15 +407,14 @@ impl InstallError {
     fn registry_failure(&self) -> Failure {
         match self {
             Self::NotInThisRegistry { name, locked_in, error } => {
-                let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
-                let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
-                error.failure().hint(format!("install from that registry if you trust it: {command}"))
+                let which = name.as_ref().map(|name| format!("{name} --frozen ")).unwrap_or_default();
+                let install = NextStep::Install(format!("{which}--registry {}", quoted(locked_in)));
+                error.failure().hint(Hint::from("install from that registry if you trust it: ").last(install))
             }
             Self::OtherRegistry { name, installed, .. } => {
-                Failure::new(FailureKind::Refused, "other_registry").hint(format!(
-                    "update from the registry that it came from: skillhub update {name} --registry {}",
-                    quoted(installed)
-                ))
+                let update = NextStep::Update(format!("{name} --registry {}", quoted(installed)));
+                Failure::new(FailureKind::Refused, "other_registry")
+                    .hint(Hint::from("update from the registry that it came from: ").last(update))
             }
             _ => Failure::io(),
         }

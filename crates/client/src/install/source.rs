@@ -427,7 +427,7 @@ fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, In
     let differs = || InstallError::LockDiffers {
         name: locked.name(),
         what: "its source no longer has it".to_owned(),
-        hint: "restore the source, or remove the entry from the lock file".to_owned(),
+        hint: "restore the source, or remove the entry from the lock file".into(),
     };
     candidates.into_iter().find(|candidate| candidate.origin.name() == locked.origin.name()).ok_or_else(differs)
 }

@@ -2,13 +2,16 @@
 
 use std::path::is_separator;
 
-use skill::shell_word;
+use skill::{
+    failure::{Hint, NextStep},
+    shell_word,
+};
 
 /// File name endings of these archives.
 const ENDINGS: [&str; 4] = [".zip", ".tar.gz", ".tgz", ".tar"];
 
 /// Returns the hint for the path of such an archive; `None` for another path.
-pub(crate) fn unpack_hint(file: &str) -> Option<String> {
+pub(crate) fn unpack_hint(file: &str) -> Option<Hint> {
     let lower = file.to_ascii_lowercase();
     let ending = ENDINGS.into_iter().find(|ending| lower.ends_with(ending))?;
     let stem = file.get(..file.len() - ending.len())?;
@@ -18,7 +21,9 @@ pub(crate) fn unpack_hint(file: &str) -> Option<String> {
         ".zip" => format!("unzip {file} -d {folder}"),
         _ => format!("mkdir {folder} && tar -xf {file} -C {folder}"),
     };
-    Some(format!("unpack it with `{unpack}`, then install the folder with `skillhub install {folder}`"))
+    Some(
+        Hint::from(format!("unpack it with `{unpack}`, then install the folder with ")).step(NextStep::Install(folder)),
+    )
 }
 
 #[cfg(test)]
@@ -28,7 +33,7 @@ mod tests {
     #[test]
     fn hint_unpacks_into_a_folder_of_that_name() {
         let unpacks = |file: &str, commands: [&str; 2]| {
-            let hint = unpack_hint(file).unwrap();
+            let hint = unpack_hint(file).unwrap().to_string();
             assert!(commands.iter().all(|command| hint.contains(&format!("`{command}`"))), "{hint}");
         };
         unpacks("pdf.zip", ["unzip pdf.zip -d ./pdf", "skillhub install ./pdf"]);

@@ -5,7 +5,7 @@ use scan::Blocked;
 use serde_json::Value;
 use skill::{
     SkillName,
-    failure::{Fails, Failure, FailureKind},
+    failure::{Fails, Failure, FailureKind, Hint, NextStep},
 };
 use thiserror::Error;
 
@@ -74,6 +74,8 @@ impl From<StorageError> for UndoError {
 
 impl Fails for UndoError {
     fn failure(&self) -> Failure {
+        let history = |name: &SkillName| NextStep::ShowHistory(name.to_string());
+        let restore = |name: &SkillName, revision: &str| NextStep::Restore(name.to_string(), revision.to_owned());
         match self {
             Self::Nothing => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("list past operations: skillhub log")
@@ -83,20 +85,26 @@ impl Fails for UndoError {
             }
             Self::SeveralOperations(_) => Failure::new(FailureKind::Conflict, "ambiguous_match")
                 .hint("give more digits of the id; `skillhub undo --list` lists the ids"),
-            Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "choose a revision from `skillhub history {name}`, then run `skillhub rollback {name} REV`"
-            )),
-            Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(format!(
-                "inspect the edit with `skillhub status {name}`; to revert it, run `skillhub rollback {name} head`, \
-                 which keeps it in the history"
-            )),
+            Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision").hint(
+                Hint::from("choose a revision from ")
+                    .step(history(name))
+                    .text(", then run ")
+                    .step(restore(name, "REV")),
+            ),
+            Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(
+                Hint::from("inspect the edit with ")
+                    .step(NextStep::ShowStatus(name.to_string()))
+                    .text("; to revert it, run ")
+                    .step(restore(name, "head"))
+                    .text(", which keeps it in the history"),
+            ),
             Self::Earlier { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
                 "switch to the git branch that has the newest revision, then undo; or go back from the folder's \
                  revision with `skillhub rollback {name}`"
             )),
             Self::Blocked { name, .. } | Self::Captured { name, .. } => {
                 Failure::new(FailureKind::Blocked, "scan_blocked")
-                    .hint(format!("choose another revision from `skillhub history {name}`"))
+                    .hint(Hint::from("choose another revision from ").step(history(name)))
             }
             Self::Denied(error) => error.failure(),
             Self::LockFile(error) => error.failure(),

@@ -188,7 +188,7 @@ impl<'a> OfferedReleases<'a> {
         let RegistryRelease { registry: installed, name, .. } = release;
         let not_a_version = |_| {
             let what = "the requested version in the lock file is invalid".to_owned();
-            let hint = format!("choose a version: skillhub info {name}");
+            let hint = format!("choose a version: skillhub info {name}").into();
             InstallError::LockDiffers { name: name.to_string(), what, hint }
         };
         let wanted = match &skill.wanted {

@@ -1,10 +1,11 @@
 //! Tools that find and install skills from registries, [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`].
 
 use client::InstallRequest;
-use ops::{Refusal, SearchDocument};
+use ops::{Refusal, SearchDocument, next_step::tool_call};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
+use skill::failure::NextStep;
 
 use super::{Call, Effect, Spec, ToolResult, arguments, read, text};
 
@@ -66,7 +67,9 @@ fn install(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal
     question(&arguments)?;
     let InstallArguments { spec } = read(arguments)?;
     let specs = vec![spec.parse::<client::Spec>()?];
-    let document = call.place.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })?;
+    let names = (call.offered)(call)?;
+    let step = |step: &NextStep| tool_call(step, |tool| names.get(tool).copied());
+    let document = call.place.install_for_client(&InstallRequest { specs, ..InstallRequest::default() }, &step)?;
     Ok(ToolResult { changes_lists: true, ..document.into() })
 }
 

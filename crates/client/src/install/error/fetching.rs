@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use library::{Origin, RegistryRelease};
 use registry_index::FetchError;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::shell_word;
 
 use super::InstallError;
@@ -39,21 +39,22 @@ impl InstallError {
             Origin::Registry(release) => {
                 let RegistryRelease { name, registry, .. } = release;
                 let info = format!("skillhub info {name} --registry {}", shell_word(registry));
-                format!("restore the lock file, or choose another version: {info}")
+                format!("restore the lock file, or choose another version: {info}").into()
             }
             Origin::Git { .. } | Origin::Folder { .. } | Origin::Archive { .. } => {
                 let alias = locked.alias.as_ref().map(|alias| format!(" --as {alias}")).unwrap_or_default();
                 let spec = shell_word(&locked.requested);
-                format!("restore the source, or install what it has now: skillhub install {spec}{alias}")
+                Hint::from("restore the source, or install what it has now: ")
+                    .last(NextStep::Install(format!("{spec}{alias}")))
             }
-            Origin::Other { .. } => "install it with the program that wrote the entry, or remove the entry".to_owned(),
+            Origin::Other { .. } => "install it with the program that wrote the entry, or remove the entry".into(),
         };
         Self::LockDiffers { name: locked.name(), what, hint }
     }
 
     /// Returns the error for a change of the lock file that `--frozen` prevents.
     pub(crate) fn lock_is_frozen(name: String, what: String) -> Self {
-        Self::LockDiffers { name, what, hint: "to change the lock file, install without --frozen".to_owned() }
+        Self::LockDiffers { name, what, hint: "to change the lock file, install without --frozen".into() }
     }
 
     /// Returns the failure for content that is not what was promised, or cannot be unpacked.

@@ -1,7 +1,7 @@
 //! [`ForkMergeError`]: reasons why a fork cannot be merged into an installed skill.
 
 use skill::SkillName;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use thiserror::Error;
 
 /// Reasons why a fork cannot be merged into an installed skill.
@@ -40,13 +40,16 @@ pub enum ForkMergeError {
 impl Fails for ForkMergeError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Conflict { name, fork, .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "keep your side with --ours, or take the fork's: skillhub update {name} --from {fork} --theirs"
-            )),
-            Self::Unrelated { name, other } => Failure::new(FailureKind::Conflict, "unrelated")
-                .hint(format!("install it beside {name}: skillhub install {other} --as {name}-2")),
+            Self::Conflict { name, fork, .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(
+                Hint::from("keep your side with --ours, or take the fork's: ")
+                    .last(NextStep::Update(format!("{name} --from {fork} --theirs"))),
+            ),
+            Self::Unrelated { name, other } => Failure::new(FailureKind::Conflict, "unrelated").hint(
+                Hint::from(format!("install it beside {name}: "))
+                    .last(NextStep::Install(format!("{other} --as {name}-2"))),
+            ),
             Self::OwnSource { name, .. } => Failure::new(FailureKind::Usage, "usage")
-                .hint(format!("merge its newer releases: skillhub update {name}")),
+                .hint(Hint::from("merge its newer releases: ").last(NextStep::Update(name.to_string()))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use library::ProposalId;
 use skill::SkillName;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use thiserror::Error;
 
 /// A release conflicts with the changes made here.
@@ -36,17 +36,18 @@ impl Fails for MergeConflict {
     fn failure(&self) -> Failure {
         let hint = match (&self.proposal, self.resolved) {
             (Some(id), Some(revision)) => {
-                format!("a person accepts the resolved proposal: skillhub review accept {id}@{revision}")
+                format!("a person accepts the resolved proposal: skillhub review accept {id}@{revision}").into()
             }
             (Some(id), None) => format!(
                 "resolve the conflicts in a terminal with `skillhub review edit {id}`, which prints the command that \
                  accepts the result; until then the skill stays as it is"
-            ),
-            (None, _) => format!(
+            )
+            .into(),
+            (None, _) => Hint::from(
                 "the update holds both sides in a proposal for a person, and the skill stays as it is; to take your side \
-                 of the conflicts instead: skillhub update {} --ours",
-                self.name
-            ),
+                 of the conflicts instead: ",
+            )
+            .last(NextStep::Update(format!("{} --ours", self.name))),
         };
         Failure::new(FailureKind::Conflict, "merge_conflict").hint(hint)
     }

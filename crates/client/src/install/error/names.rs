@@ -1,7 +1,9 @@
 //! Failures of names: a name that is taken, and a skill that has another name ([`InstallError::Exists`]).
 
+use std::fmt;
+
 use skill::{
-    failure::{Failure, FailureKind},
+    failure::{Failure, FailureKind, Hint, NextStep},
     shell_word,
 };
 
@@ -11,6 +13,7 @@ impl InstallError {
     /// Returns the failure for a name that another skill of the library has.
     pub(super) fn name_taken_failure(&self) -> Failure {
         let of = Failure::new;
+        let uninstall = |name: &dyn fmt::Display| NextStep::Uninstall(name.to_string());
         match self {
             Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
                 of(FailureKind::Conflict, "exists")
@@ -21,20 +24,27 @@ impl InstallError {
                 shell_word(&path.display().to_string())
             )),
             Self::Exists { name, beside, .. } if beside.is_empty() => of(FailureKind::Conflict, "exists")
-                .hint(format!("uninstall that skill first: skillhub uninstall {name}")),
-            Self::Exists { name, is_installed: true, beside, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "install it under another name with `skillhub install {beside}`, or uninstall that skill first: \
-                 skillhub uninstall {name}"
-            )),
-            Self::Exists { name, beside, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "install it under another name with `skillhub install {beside}`, or delete that skill first (if it is \
-                 pinned, only a person can): skillhub manage delete {name}"
-            )),
+                .hint(Hint::from("uninstall that skill first: ").last(uninstall(name))),
+            Self::Exists { name, is_installed: true, beside, .. } => of(FailureKind::Conflict, "exists").hint(
+                Hint::from("install it under another name with ")
+                    .step(NextStep::Install(beside.to_string()))
+                    .text(", or uninstall that skill first: ")
+                    .last(uninstall(name)),
+            ),
+            Self::Exists { name, beside, .. } => of(FailureKind::Conflict, "exists").hint(
+                Hint::from("install it under another name with ")
+                    .step(NextStep::Install(beside.to_string()))
+                    .text(", or delete that skill first (if it is pinned, only a person can): ")
+                    .last(NextStep::Delete(name.to_string())),
+            ),
             Self::Moved { name, to, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("to install it from {to}, uninstall it first: skillhub uninstall {name}")),
-            Self::InstalledAs { installed, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "update it with `skillhub update {installed}`, or uninstall it first: skillhub uninstall {installed}"
-            )),
+                .hint(Hint::from(format!("to install it from {to}, uninstall it first: ")).last(uninstall(name))),
+            Self::InstalledAs { installed, .. } => of(FailureKind::Conflict, "exists").hint(
+                Hint::from("update it with ")
+                    .step(NextStep::Update(installed.to_string()))
+                    .text(", or uninstall it first: ")
+                    .last(uninstall(installed)),
+            ),
             _ => Failure::io(),
         }
     }
