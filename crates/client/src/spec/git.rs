@@ -2,12 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
-use skill::SkillPath;
+use skill::{
+    SkillPath,
+    uri::{authority, without_user},
+};
 
 use super::{
     SpecError,
     address::{self, BrowserLink},
-    authority, check_reference, check_url, is_github_name, is_scp_form, without_user,
+    check_reference, check_url, is_github_name, is_scp_form,
 };
 
 /// A folder in a git repository: `URL[#path][@ref]`.
