@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Document that the command of `eval --runner` reads: one case, without its assertions and the side under test.
+/// Document that the command of `eval run --runner` reads: one case, without its assertions and the side under test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RunnerInput<'a> {
     /// Version of this form, currently 1.
@@ -28,7 +28,7 @@ pub(super) struct RunnerInput<'a> {
     pub metrics: PathBuf,
 }
 
-/// Document that the command of `eval --judge` reads: the sentences to decide about one run.
+/// Document that the command of `eval run --judge` reads: the sentences to decide about one run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct JudgeInput<'a> {
     /// Version of this form, currently 1.
@@ -47,7 +47,7 @@ pub(super) struct JudgeInput<'a> {
     pub assertions: &'a [&'a str],
 }
 
-/// Document that the runner of `eval --trigger` reads: a query, without the skill under test and the expected choice.
+/// Document that the runner of `eval run --trigger` reads: a query, without the tested skill and the expected choice.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ChooserInput<'a> {
     /// Version of this form, currently 1.
