@@ -2,6 +2,7 @@
 
 mod chooser;
 mod compare;
+mod input;
 mod lint;
 pub mod required;
 mod run;

@@ -1,17 +1,12 @@
 //! [`Chooser`]: the choice of skills for a query, by the user's command or, as a baseline, by the ranking of the search.
 
-use std::{
-    cell::RefCell,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{cell::RefCell, io, path::PathBuf, time::Duration};
 
 use agent::{Catalogue, Form, ListOptions, ListedSkill, Settings, search};
 use library::interrupt;
-use serde_json::{Value, json};
 use skill::SkillName;
 
-use super::{RunnerArgs, side::Side};
+use super::{RunnerArgs, input::ChooserInput, side::Side};
 use crate::{
     catalogue::public_folder,
     context::Context,
@@ -138,6 +133,7 @@ impl<'a> Chooser<'a> {
         std::fs::create_dir(&work)?;
         let list = root.path().join("skills.txt");
         std::fs::write(&list, &listing.text)?;
+        let input = ChooserInput { v: 1, prompt: query, skills: &listing.text, names, work: &work };
         let done = process::run(&BoundedCommand {
             command,
             folder: &work,
@@ -148,7 +144,7 @@ impl<'a> Chooser<'a> {
             ],
             scrubbed: false,
             passed: &[],
-            input: input(query, listing, names, &work).to_string().into_bytes(),
+            input: serde_json::to_vec(&input).map_err(io::Error::from)?,
             time: Duration::from_secs(self.args.time_limit),
             output_bytes: self.args.output_limit.saturating_mul(1024),
             memory_mib: None,
@@ -180,10 +176,6 @@ impl<'a> Chooser<'a> {
              in a temporary folder",
         ))
     }
-}
-
-fn input(query: &str, listing: &Listing, names: &[&str], work: &Path) -> Value {
-    json!({"v": 1, "prompt": query, "skills": listing.text, "names": names, "work": work})
 }
 
 /// Parses an answer: names of skills, one per line or as a JSON list, or nothing.

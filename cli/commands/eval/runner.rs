@@ -21,7 +21,10 @@ use library::{
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillPath};
 
-use super::RunnerArgs;
+use super::{
+    RunnerArgs,
+    input::{JudgeInput, RunnerInput},
+};
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
@@ -94,7 +97,7 @@ impl<'a> Runner<'a> {
             variables: self.variables(case, &place, skill.is_some()),
             scrubbed: false,
             passed: &[],
-            input: self.runner_input(case, &place, skill.is_some()).to_string().into_bytes(),
+            input: self.runner_input(case, &place, skill.is_some())?,
             time: Duration::from_secs(self.args.time_limit),
             output_bytes: self.args.output_limit.saturating_mul(1024),
             memory_mib: None,
@@ -151,12 +154,18 @@ impl<'a> Runner<'a> {
     }
 
     /// Builds the runner's standard input. It reveals neither the assertions nor the side under test.
-    fn runner_input(&self, case: &Case, place: &RunFolders, with_skill: bool) -> Value {
-        let files: Vec<PathBuf> = case.files.iter().map(|path| place.work.join(Case::place_of(path))).collect();
-        json!({
-            "v": 1, "name": self.skill, "case": case.written_id, "prompt": case.prompt, "files": files,
-            "skill": with_skill.then_some(&place.skill), "work": place.work, "metrics": place.metrics_file(),
-        })
+    fn runner_input(&self, case: &Case, place: &RunFolders, with_skill: bool) -> std::io::Result<Vec<u8>> {
+        let input = RunnerInput {
+            v: 1,
+            name: self.skill,
+            case: &case.written_id,
+            prompt: &case.prompt,
+            files: case.files.iter().map(|path| place.work.join(Case::place_of(path))).collect(),
+            skill: with_skill.then_some(place.skill.as_path()),
+            work: &place.work,
+            metrics: place.metrics_file(),
+        };
+        Ok(serde_json::to_vec(&input)?)
     }
 }
 
@@ -294,11 +303,17 @@ impl Witness for Seen<'_> {
 
     fn judge(&self, case: &Case, sentences: &[&str], observed: &Observed) -> Vec<Judgement> {
         let Some(command) = &self.runner.judge else { return Vec::new() };
-        let question = json!({
-            "v": 1, "prompt": case.prompt, "expected_output": case.expected_output, "output": observed.stdout,
-            "exit_code": observed.exit, "work": self.place.work, "assertions": sentences,
-        });
-        let answer = self.grader(command, &self.place.work, question.to_string().into_bytes(), false);
+        let question = JudgeInput {
+            v: 1,
+            prompt: &case.prompt,
+            expected_output: case.expected_output.as_deref(),
+            output: &observed.stdout,
+            exit_code: observed.exit,
+            work: &self.place.work,
+            assertions: sentences,
+        };
+        let input = serde_json::to_vec(&question).map_err(std::io::Error::from);
+        let answer = input.and_then(|input| self.grader(command, &self.place.work, input, false));
         let all = |why: String| sentences.iter().map(|_| undecided(why.clone())).collect();
         let done = match answer {
             Ok(done) if done.exit == Some(0) => done,

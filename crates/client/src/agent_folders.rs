@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use library::{Agent, LinkTarget, agents, find_agent};
 use skill::failure::{Fails, Failure, FailureKind};
+use strsim::levenshtein;
 use thiserror::Error;
-
-use crate::search;
 
 /// A folder in which one or more agents look for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +187,7 @@ impl AgentFolders {
 
     fn check(&self, id: &str) -> Result<(), AgentError> {
         if find_agent(id).is_none() {
-            let nearest = agents().iter().map(|agent| (search::distance(id, agent.id), agent.id)).min();
+            let nearest = agents().iter().map(|agent| (levenshtein(id, agent.id), agent.id)).min();
             let nearest = nearest.filter(|(distance, near)| *distance <= near.len() / 2 || near.contains(id));
             let by_part = agents().iter().map(|agent| agent.id).find(|known| known.starts_with(id));
             let nearest = by_part.or(nearest.map(|(_, near)| near));

@@ -6,11 +6,11 @@ use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
 use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
 use skill::{Digest, Limits, SkillPath, shell_word, validate};
+use strsim::levenshtein;
 use thiserror::Error;
 
 use crate::{
     plugin_manifest::{MANIFEST, MOST_BYTES, PluginManifest, PluginSource},
-    search::distance,
     spec::GitSpec,
 };
 
@@ -217,7 +217,7 @@ impl Fails for PickError {
                 Failure::new(FailureKind::Conflict, "ambiguous_name").hint(choice_hint(origin, skills))
             }
             Self::Missing { wanted, skills, .. } => {
-                let near = skills.iter().map(|skill| (distance(wanted, &skill.name), &skill.name)).min();
+                let near = skills.iter().map(|skill| (levenshtein(wanted, &skill.name), &skill.name)).min();
                 let near = near.filter(|(distance, name)| *distance <= name.chars().count() / 2);
                 let meant = near.map(|(_, name)| format!("did you mean {name}? ")).unwrap_or_default();
                 Failure::new(FailureKind::NotFound, "not_found")

@@ -6,7 +6,10 @@ use std::{
 };
 
 use rustls::CertificateError;
-use skill::failure::{Fails, Failure, FailureKind};
+use skill::{
+    failure::{Fails, Failure, FailureKind},
+    uri::{self, authority, scheme, without_user},
+};
 use thiserror::Error;
 use ureq::{
     Agent,
@@ -17,10 +20,7 @@ use ureq::{
     tls::TlsConfig,
 };
 
-use crate::{
-    spec::without_user,
-    transport::{self, Transport, TrustError},
-};
+use crate::transport::{self, Transport, TrustError};
 
 /// Timeouts for a whole request and for establishing its connection.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -284,7 +284,7 @@ fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, 
 /// Returns the target of a redirect, if it may be followed.
 fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
     let to = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let next = joined(url, to);
+    let next = uri::join(url, to);
     let shown = without_user(next.as_deref().unwrap_or(to));
     let refused = || HttpError::Redirect { url: url.to_owned(), to: shown.clone() };
     let next = next.ok_or_else(refused)?;
@@ -299,37 +299,7 @@ pub(crate) fn redirect_target(url: &str) -> Option<String> {
 
 fn target_of(url: &str, answer: &Response<ureq::Body>) -> Option<String> {
     let to = answer.headers().get(LOCATION)?.to_str().ok()?;
-    joined(url, to).map(|to| without_user(&to).replacen("…@", "", 1))
-}
-
-/// Resolves a reference against a URL; `None` if it is neither a path nor a URL.
-pub(crate) fn joined(url: &str, to: &str) -> Option<String> {
-    let to = to.split('#').next().unwrap_or_default();
-    let origin = format!("{}://{}", scheme(url), authority(url));
-    if to.is_empty() || to.starts_with('?') {
-        return None;
-    }
-    if to.contains("://") && !to.starts_with('/') {
-        return Some(to.to_owned());
-    }
-    if to.starts_with("//") {
-        return Some(format!("{}:{to}", scheme(url)));
-    }
-    if to.starts_with('/') {
-        return Some(format!("{origin}{to}"));
-    }
-    let path = url.split(['?', '#']).next()?.get(origin.len()..).unwrap_or_default();
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    (!to.contains(':')).then(|| format!("{origin}{folder}/{to}"))
-}
-
-fn scheme(url: &str) -> &str {
-    url.split_once("://").map_or("", |(scheme, _)| scheme)
-}
-
-fn authority(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+    uri::join(url, to).map(|to| without_user(&to).replacen("…@", "", 1))
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use registry_index::{Entry, Index, ReadError};
 use skill::{QualifiedName, SkillName};
+use strsim::levenshtein;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     lock_file::LockFile,
     registry::{Registry, RegistryError},
-    search::distance,
 };
 
 /// Minimum length in characters of names in which one typo, or two typos, count as similar.
@@ -86,7 +86,7 @@ fn is_slip(a: &str, b: &str, shortest: usize) -> bool {
     let length = a.chars().count().min(b.chars().count());
     let most = if length >= TWO_SLIPS { 2 } else { 1 };
     let is_far = a.chars().count().abs_diff(b.chars().count()) > most;
-    length >= shortest && !is_far && (distance(a, b) <= most || is_exchange(a, b))
+    length >= shortest && !is_far && (levenshtein(a, b) <= most || is_exchange(a, b))
 }
 
 /// Returns whether the names differ by two adjacent letters that were swapped.

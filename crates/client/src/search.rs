@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use registry_index::{Entry, ReadError};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Owner, QualifiedName, SkillName};
+use strsim::levenshtein;
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization;
 
@@ -409,33 +410,13 @@ pub(crate) fn titled(registries: &Registries, title: &str) -> Vec<String> {
 pub fn nearest(others: Vec<QualifiedName>, name: &SkillName, limit: usize) -> Vec<String> {
     let mut near: Vec<(usize, String)> = Vec::new();
     for other in others {
-        let distance = distance(name.as_str(), other.name.as_str());
+        let distance = levenshtein(name.as_str(), other.name.as_str());
         if distance <= name.as_str().chars().count() / 3 {
             near.push((distance, other.to_string()));
         }
     }
     near.sort();
     near.into_iter().map(|(_, name)| name).take(limit).collect()
-}
-
-/// Computes the edit distance: the number of characters to insert, remove or replace.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let best = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
-            diagonal = *cell;
-            *cell = best;
-            left = best;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -524,9 +505,9 @@ mod tests {
 
     #[test]
     fn distances_are_counted_in_characters() {
-        assert_eq!(distance("pdf", "pfd"), 2);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("图表", "图标"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(levenshtein("pdf", "pfd"), 2);
+        assert_eq!(levenshtein("", "abc"), 3);
+        assert_eq!(levenshtein("图表", "图标"), 1);
+        assert_eq!(levenshtein("kitten", "sitting"), 3);
     }
 }

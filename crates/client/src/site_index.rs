@@ -8,8 +8,6 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, Limits, uri};
 use thiserror::Error;
 
-use crate::http::joined;
-
 /// Maximum size of an answer in bytes.
 pub(crate) const MOST_BYTES: u64 = 8 << 20;
 
@@ -148,13 +146,14 @@ fn well_known(skill: Value, index: &str) -> Result<IndexedSkill, String> {
 
 /// Resolves the URL of a skill's content. It keeps the scheme of the index and has no credentials.
 fn content_url(index: &str, url: &str) -> Result<String, String> {
-    let scheme = index.split_once("://").map_or("", |(scheme, _)| scheme);
     let is_allowed = |url: &String| {
-        let Some((found, rest)) = url.split_once("://") else { return false };
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        found == scheme && !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace)
+        let host = uri::authority(url);
+        uri::scheme(url) == uri::scheme(index)
+            && !host.is_empty()
+            && !host.contains('@')
+            && !url.contains(char::is_whitespace)
     };
-    joined(index, url).filter(is_allowed).ok_or_else(|| format!("{url:?} is not a URL that skillhub follows"))
+    uri::join(index, url).filter(is_allowed).ok_or_else(|| format!("{url:?} is not a URL that skillhub follows"))
 }
 
 fn is_plain(name: &str) -> bool {

@@ -10,6 +10,7 @@ use std::{fmt, str::FromStr};
 use library::System;
 use registry_index::{ReleaseSelector, ReleaseSelectorError};
 use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
+use skill::uri::{authority, without_user};
 use skill::{NameError, OwnerError, PathError, QualifiedName, QualifiedNameError, SkillName, SkillPath, shell_word};
 use thiserror::Error;
 
@@ -324,22 +325,6 @@ fn check_url(text: &str) -> Result<(), SpecError> {
         return Err(SpecError::BadUrl(text.to_owned()));
     }
     Ok(())
-}
-
-/// Returns the part between the scheme and the path.
-fn authority(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest)
-}
-
-/// Returns the URL with `…` in place of a user name and a password.
-pub(crate) fn without_user(url: &str) -> String {
-    match (url.split_once("://"), authority(url).rsplit_once('@')) {
-        (Some((scheme, rest)), Some((user, _))) => {
-            format!("{scheme}://…{}", rest.get(user.len()..).unwrap_or_default())
-        }
-        _ => url.to_owned(),
-    }
 }
 
 /// Checks the rules of `git check-ref-format` that matter before git itself checks them.

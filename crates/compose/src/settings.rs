@@ -253,8 +253,7 @@ impl SearchSettings {
 
 /// Returns whether a text begins with `http://` or `https://`.
 fn is_http(url: &str) -> bool {
-    url.split_once("://")
-        .is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    ["http", "https"].iter().any(|known| skill::uri::scheme(url).eq_ignore_ascii_case(known))
 }
 
 /// Returns whether a path is absolute and has no `..`.

@@ -5,28 +5,29 @@
 //! of skills. Its rationale is text for a person, truncated and stripped of terminal control characters. The result is
 //! a [`ChangeRequest`] for `skill_manage`, to be made under a policy that holds everything.
 //!
-//! [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`] describe the documents.
+//! `optimiser-request.json` in `docs/schemas` describes the input, and [`ANSWER_SCHEMA`] the answer.
+
+mod document;
 
 use json_schema::Schema;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use skill::{
-    Bundle, Edit, Limits, SkillName,
+    Bundle, Edit, Limits, SkillName, SkillPath,
     failure::{Fails, Failure, FailureKind},
 };
 use skill_manage::{ChangeRequest, RequestError};
 use thiserror::Error;
 
-use crate::evals::{Case, EvalSet, is_eval, is_held_out, without_evals};
-
-/// JSON Schema of the optimiser's input.
-pub const REQUEST_SCHEMA: &str = include_str!("../../../docs/schemas/optimiser-request.json");
+use self::document::{RequestCase, RequestDocument, RequestFile, RequestInput};
+use crate::evals::{Assertion, Case, EvalSet, is_eval, is_held_out, without_evals};
 
 /// JSON Schema of the optimiser's answer.
 pub const ANSWER_SCHEMA: &str = include_str!("../../../docs/schemas/optimiser-answer.json");
 
 /// Limits on an optimiser and its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OptimiserLimits {
     /// Largest running time in seconds.
     pub seconds: u64,
@@ -47,7 +48,7 @@ impl Default for OptimiserLimits {
 }
 
 /// Assertion that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnownFailure {
     /// Id of the case.
     pub case: String,
@@ -82,39 +83,41 @@ impl OptimiserRequest<'_> {
     /// Builds the JSON document. `base64` encodes files that are not text.
     pub fn document(&self, base64: impl Fn(&[u8]) -> String) -> Value {
         let bundle = without_evals(self.bundle);
-        let files: Vec<Value> = bundle
-            .files()
-            .map(|(path, file)| match file.text() {
-                Some(text) => json!({"path": path.as_str(), "text": text, "executable": file.executable}),
-                None => json!({"path": path.as_str(), "base64": base64(&file.bytes), "executable": file.executable}),
-            })
-            .collect();
+        let files = bundle.files().map(|(path, file)| RequestFile {
+            path: path.as_str(),
+            text: file.text(),
+            base64: file.text().is_none().then(|| base64(&file.bytes)),
+            executable: file.executable,
+        });
         let is_shown = |id: &str| !is_held_out(id, self.held_out_percent);
         let cases = self.evals.iter().flat_map(|set| &set.cases).filter(|case| is_shown(&case.id));
-        let failures: Vec<&KnownFailure> = self.failures.iter().filter(|failure| is_shown(&failure.case)).collect();
-        json!({
-            "v": 1, "protocol": "skillhub-optimiser", "skill": self.skill.as_str(), "revision": self.revision,
-            "files": files, "cases": cases.map(|case| self.case(case)).collect::<Vec<_>>(), "failures": failures,
-            "outcomes": self.outcomes, "limits": self.limits,
+        json!(RequestDocument {
+            v: 1,
+            protocol: "skillhub-optimiser",
+            skill: self.skill.as_str(),
+            revision: self.revision,
+            files: files.collect(),
+            cases: cases.map(|case| self.case(case)).collect(),
+            failures: self.failures.iter().filter(|failure| is_shown(&failure.case)).collect(),
+            outcomes: self.outcomes.as_ref(),
+            limits: self.limits,
         })
     }
 
-    fn case(&self, case: &Case) -> Value {
-        let input = |path| match self.bundle.get(path).and_then(|file| file.text()) {
-            Some(text) => json!({"path": Case::place_of(path), "text": text}),
-            None => json!({"path": Case::place_of(path)}),
+    fn case<'c>(&'c self, case: &'c Case) -> RequestCase<'c> {
+        let input = |path: &'c SkillPath| RequestInput {
+            path: Case::place_of(path),
+            text: self.bundle.get(path).and_then(|file| file.text()),
         };
-        let (checks, others): (Vec<_>, Vec<_>) = case
-            .assertions
-            .iter()
-            .map(|assertion| (assertion.document(), &assertion.text))
-            .partition(|(check, _)| check.is_some());
-        let checks: Vec<Value> = checks.into_iter().filter_map(|(check, _)| check).collect();
-        let sentences: Vec<&String> = others.into_iter().map(|(_, text)| text).collect();
-        json!({
-            "id": case.written_id, "prompt": case.prompt, "expected_output": case.expected_output,
-            "files": case.files.iter().map(input).collect::<Vec<_>>(), "assertions": sentences, "checks": checks,
-        })
+        let sentences = case.assertions.iter().filter(|assertion| assertion.document().is_none());
+        RequestCase {
+            id: &case.written_id,
+            prompt: &case.prompt,
+            expected_output: case.expected_output.as_deref(),
+            files: case.files.iter().map(input).collect(),
+            assertions: sentences.map(|assertion| assertion.text.as_str()).collect(),
+            checks: case.assertions.iter().filter_map(Assertion::document).collect(),
+        }
     }
 }
 
@@ -237,7 +240,7 @@ pub fn sanitise(text: &str, chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, SkillPath};
+    use skill::File;
 
     use super::*;
     use crate::{
@@ -285,7 +288,8 @@ mod tests {
             held_out_percent: 25,
         };
         let document = request.document(|_| "AP8=".to_owned());
-        let schema = Schema::of_any_dialect(&serde_json::from_str(REQUEST_SCHEMA).unwrap()).unwrap();
+        let schema = include_str!("../../../docs/schemas/optimiser-request.json");
+        let schema = Schema::of_any_dialect(&serde_json::from_str(schema).unwrap()).unwrap();
         assert_eq!(schema.faults(&document, 5), []);
         assert_eq!((&document["outcomes"]["rate"], &document["outcomes"]["runs"]), (&json!(1.0), &json!(3)));
         for bad in [json!({}), json!({"runs": 3}), json!([])] {

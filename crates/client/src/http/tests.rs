@@ -70,15 +70,3 @@ fn redirects_stay_within_scheme_and_limit() {
     }
     assert!(matches!(get(&serve(vec![sent_on("/x"); 9]), 5), Err(HttpError::Redirect { .. })));
 }
-
-#[test]
-fn references_resolve_as_in_browsers() {
-    let at = |to: &str| joined("http://h:8/a/b?c#d", to);
-    for (to, url) in
-        [("http://o/x", "http://o/x"), ("//o/x", "http://o/x"), ("/x?y#z", "http://h:8/x?y"), ("x", "http://h:8/a/x")]
-    {
-        assert_eq!(at(to).as_deref(), Some(url), "{to}");
-    }
-    assert_eq!(joined("http://h", "x").as_deref(), Some("http://h/x"));
-    assert_eq!((at("mailto:x"), at("")), (None, None));
-}

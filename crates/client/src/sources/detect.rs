@@ -2,7 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use skill::failure::{Fails, FailureKind};
+use skill::{
+    failure::{Fails, FailureKind},
+    uri,
+};
 
 use super::{ListedSource, SourceError, Sources, folders, list_cache::ListCache};
 use crate::{
@@ -111,7 +114,7 @@ impl Sources<'_> {
 /// folder makes it a marketplace.
 fn possible_kinds(text: &str, is_folder: bool) -> &'static [SourceKind] {
     use SourceKind::{ClawHub, Folder, Git, Registry, WellKnown};
-    let host = text.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+    let host = if text.contains("://") { uri::authority(text) } else { "" };
     if is_folder {
         return &[Registry, Folder];
     }

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use skill::SkillPath;
+use skill::{
+    SkillPath,
+    uri::{authority, without_user},
+};
 
-use super::{SpecError, authority, check_reference, check_url, is_github_name, is_scp_form, without_user};
+use super::{SpecError, check_reference, check_url, is_github_name, is_scp_form};
 
 /// A folder in a git repository: `URL[#path][@ref]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

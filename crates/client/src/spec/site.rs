@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{SpecError, authority, check_url, without_user};
+use skill::uri::{authority, without_user};
+
+use super::{SpecError, check_url};
 
 /// The public ClawHub, for addresses that name no other server with its API.
 pub(crate) const CLAWHUB: &str = "https://clawhub.ai";

@@ -6,6 +6,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
+use agent::matches;
 use cap_std::fs::{Dir, OpenOptions};
 use library::{folder, resolve};
 use serde::Deserialize;
@@ -280,7 +281,7 @@ struct Listing<'a> {
 impl Listing<'_> {
     fn means(&self, path: &str, name: &str) -> bool {
         let pattern = self.wanted.pattern.as_ref();
-        pattern.is_none_or(|pattern| fits(pattern, if pattern.contains('/') { path } else { name }))
+        pattern.is_none_or(|pattern| matches(pattern, if pattern.contains('/') { path } else { name }))
     }
 
     /// Returns whether a limit was reached, so that there may be more files.
@@ -335,34 +336,6 @@ fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     replaced
 }
 
-/// Returns whether a pattern with `*` and `?` matches a whole text.
-fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    p = at + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
 fn too_large(path: &SkillPath) -> ToolFault {
     ToolFault::permanent("too_large", format!("{path} would be larger than {FILE_BYTES} bytes"))
 }
@@ -392,8 +365,8 @@ mod tests {
             ("a*b*c", "axxbyy", false),
             ("数*", "数据.csv", true),
         ] {
-            assert_eq!(fits(pattern, text), is_fit, "{pattern} {text}");
+            assert_eq!(matches(pattern, text), is_fit, "{pattern} {text}");
         }
-        assert!(!fits(&"*a".repeat(100), &"ab".repeat(90)));
+        assert!(!matches(&"*a".repeat(100), &"ab".repeat(90)));
     }
 }

@@ -61,12 +61,7 @@ pub(super) fn search(
         headers.push((name.clone(), value));
     }
     // The endpoint was configured by a person and is therefore allowed. Redirects to other hosts are not.
-    let own = settings
-        .url
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split(['/', '?']).next())
-        .unwrap_or_default()
-        .to_owned();
+    let own = skill::uri::authority(&settings.url).to_owned();
     let may_ask = move |uri: &Uri| uri.authority().is_some_and(|at| at.as_str() == own);
     let page = fetcher.get(&url, headers, Box::new(may_ask), bounds)?;
     let answer: Value = serde_json::from_slice(&page.bytes).map_err(|error| {

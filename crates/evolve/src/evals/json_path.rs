@@ -1,17 +1,15 @@
 //! [`find`]: lookup of values inside a JSON document by a path.
 //!
-//! A path is a JSON Pointer (`/items/0/name`), or the subset of JSONPath without filters and searches: `$`, `.name`,
-//! `['name']`, `[0]`, and `[*]` or `.*` for all elements.
+//! A path is a JSON Pointer (`/items/0/name`), or a JSONPath of `$`, `.name`, `['name']`, `[0]`, and `[*]` or `.*` for
+//! all elements. Filters, searches and lists of selectors are refused, because the document does not bound their cost.
 
+use regex::{Captures, Regex};
 use serde_json::Value;
+use serde_json_path::JsonPath;
 
-/// One step of a path.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Name(String),
-    Index(usize),
-    All,
-}
+/// One step by name. After a dot, a name is anything up to the next step, and no character in quotes is special. Both
+/// are wider than in RFC 9535.
+const NAME: &str = r#"\.([^.\[]+)|\['([^']*)'\]|\["([^"]*)"\]"#;
 
 /// Returns all values at a path.
 ///
@@ -21,11 +19,17 @@ pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, Strin
     if path.is_empty() || path.starts_with('/') {
         return Ok(document.pointer(path).into_iter().collect());
     }
-    let mut found = vec![document];
-    for step in steps(path)? {
-        found = found.into_iter().flat_map(|value| enter(value, &step)).collect();
+    let wrong = || format!("{path:?} is not a valid path; write `$.name[0]` or `/name/0`");
+    let name = Regex::new(NAME).map_err(|error| error.to_string())?;
+    let is_plain = |c: char| matches!(c, '$' | '[' | ']' | '*') || c.is_ascii_digit();
+    if !name.replace_all(path, "").chars().all(is_plain) {
+        return Err(wrong());
     }
-    Ok(found)
+    let quoted = name.replace_all(path, |found: &Captures<'_>| match found.extract() {
+        (".*", _) => "[*]".to_owned(),
+        (_, [name]) => format!("[{}]", Value::from(name)),
+    });
+    JsonPath::parse(&quoted).map(|path| path.query(document).all()).map_err(|_| wrong())
 }
 
 /// Checks that a path is valid.
@@ -34,51 +38,6 @@ pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, Strin
 /// The reason why it is not.
 pub fn check(path: &str) -> Result<(), String> {
     find(&Value::Null, path).map(|_| ())
-}
-
-fn enter<'v>(value: &'v Value, step: &Step) -> Vec<&'v Value> {
-    match (step, value) {
-        (Step::Name(name), Value::Object(map)) => map.get(name).into_iter().collect(),
-        (Step::Index(index), Value::Array(list)) => list.get(*index).into_iter().collect(),
-        (Step::All, Value::Array(list)) => list.iter().collect(),
-        (Step::All, Value::Object(map)) => map.values().collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn steps(path: &str) -> Result<Vec<Step>, String> {
-    let wrong = || format!("{path:?} is not a valid path; write `$.name[0]` or `/name/0`");
-    let mut rest = path.strip_prefix('$').ok_or_else(wrong)?;
-    let mut steps = Vec::new();
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            let (name, others) = after.split_at(end);
-            steps.push(match name {
-                "" => return Err(wrong()),
-                "*" => Step::All,
-                name => Step::Name(name.to_owned()),
-            });
-            rest = others;
-        } else {
-            let inner = rest.strip_prefix('[').ok_or_else(wrong)?;
-            let quote = inner.chars().next().filter(|c| matches!(c, '\'' | '"'));
-            let (step, others) = match quote {
-                Some(quote) => {
-                    let (name, others) = inner.get(1..).and_then(|text| text.split_once(quote)).ok_or_else(wrong)?;
-                    (Step::Name(name.to_owned()), others.strip_prefix(']').ok_or_else(wrong)?)
-                }
-                None => {
-                    let (index, others) = inner.split_once(']').ok_or_else(wrong)?;
-                    let step = if index == "*" { Step::All } else { Step::Index(index.parse().map_err(|_| wrong())?) };
-                    (step, others)
-                }
-            };
-            steps.push(step);
-            rest = others;
-        }
-    }
-    Ok(steps)
 }
 
 #[cfg(test)]
@@ -97,6 +56,20 @@ mod tests {
         assert_eq!(at("$['items'][1][\"x.y\"]"), [&json!(3)]);
         assert_eq!(at("$"), [&document]);
         assert!(at("$.items[7]").is_empty() && at("$.none.deep").is_empty());
+        let odd = json!({"my-key": {"a b": 1, "it's": 2, "*x": 3, "a\\n": 4, "q\"": 5}, "": [[6]]});
+        for (path, value) in [
+            ("$.my-key.a b", 1),
+            ("$.my-key.it's", 2),
+            ("$['my-key'].*x", 3),
+            ("$.my-key['a\\n']", 4),
+            ("$.*['q\"']", 5),
+            ("$[''].*[0]", 6),
+        ] {
+            assert_eq!(find(&odd, path), Ok(vec![&json!(value)]), "{path}");
+        }
+        for wrong in ["$..*", "$..[0]", "$[*,*]", "$[?@.a]", "$[ 'x.',*,\"][0]\"]", "$.a[0.b]", "$[-1]", "$ .a"] {
+            assert!(check(wrong).is_err(), "{wrong}");
+        }
         for wrong in ["items", "$items", "$.", "$[", "$[x]", "$['a]", "$.a..b"] {
             assert!(check(wrong).is_err(), "{wrong}");
         }

@@ -7,6 +7,7 @@ use std::{
 
 use compose::{Approval, Bounds, ServerSettings, ToolFault, ToolSpec};
 use serde_json::Value;
+use skill::uri;
 
 use super::{
     answer::answer,
@@ -266,9 +267,8 @@ fn problem(name: &str, server: &ServerSettings) -> Option<ToolFault> {
             refused("it has both a command and a url".to_owned(), "set exactly one of `command` and `url`")
         }
         (Some(url), false) => {
-            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
-            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            match authority.is_empty() || authority.contains('@') {
+            let (scheme, authority) = (uri::scheme(url), uri::authority(url));
+            match !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains('@') {
                 true => refused(
                     "its url is not a valid http:// or https:// address".to_owned(),
                     "write `https://host/path`, and set a token as `AUTHORIZATION` under `env`",

@@ -5,6 +5,7 @@ use std::path::Path;
 use client::settings_text;
 use serde::Serialize;
 use serde_json::{Value, json};
+use skill::uri;
 
 use super::{
     ConfigFile, ConfigKind,
@@ -144,12 +145,8 @@ fn without_secrets(pointer: &str, value: &Value) -> Value {
 
 /// Replaces the user and the query of an address. Other texts are unchanged.
 fn without_user_and_query(text: &str) -> String {
-    let (scheme, rest) = match text.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), text),
-    };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
+    let (scheme, rest) = text.split_at(text.find("://").map_or(0, |at| at + 3));
+    let (authority, path) = rest.split_at(uri::authority(text).len());
     // Without a scheme, only `user@host:path` is an address.
     let (user, host) = authority.rsplit_once('@').map_or(("", authority), |(_, host)| (HIDDEN, host));
     if scheme.is_empty() && (user.is_empty() || !host.contains(':')) {

@@ -1,18 +1,22 @@
 //! [`Inventor`]: simulated trials of a worse revision, with an agent that fabricates successes for it.
 //!
-//! `cargo test -p skillhub-evolve --test invented -- --nocapture` prints the table of `docs/GATE.md`.
+//! `cargo run -p skillhub-evolve --example invented` prints the table of `docs/GATE.md`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+#![expect(clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use evolve::{Case, GateConfig, GateState, Verdict, decide};
 use jiff::{SignedDuration, Timestamp};
 use library::{Arm, Outcome, OutcomeKind, OutcomeSource, RevisionId, StoredTrial};
 use testkit::Random;
 
+/// Number of simulated trials of each inventor.
 const COURSES: u64 = 60;
+/// Days of a trial.
 const DAYS: i64 = 14;
 /// Runs per day of an honest agent.
 const HONEST: usize = 20;
+/// Runs per day of an inventor.
+const INVENTED: usize = 100;
 /// Success rates before the trial and with the revision on trial.
 const RATES: (f64, f64) = (0.9, 0.5);
 
@@ -28,6 +32,27 @@ enum Inventor {
     Reads,
     /// Acts as in `Reads`, over the connection that created the revision.
     Author,
+}
+
+impl Inventor {
+    const ALL: [Self; 4] = [Self::Absent, Self::Reports, Self::Author, Self::Reads];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Absent => "reports nothing",
+            Self::Reports => "reports successes of runs in which it read nothing",
+            Self::Author => "made the revision, and reports over the same connection",
+            Self::Reads => "reads in each run, and lies about the ends",
+        }
+    }
+}
+
+fn main() {
+    println!("| the other agent | without the rules | with them |\n|---|---|---|");
+    for inventor in Inventor::ALL {
+        let (with, without) = (promoted(inventor, COURSES, false), promoted(inventor, COURSES, true));
+        println!("| {} | {without:.1} % | {with:.1} % |", inventor.words());
+    }
 }
 
 fn id(digit: char) -> RevisionId {
@@ -79,7 +104,7 @@ fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor
 }
 
 /// Returns the log of one day of both agents.
-fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, random: &mut Random) -> Vec<Outcome> {
+fn day(trial: &StoredTrial, day: i64, inventor: Inventor, random: &mut Random) -> Vec<Outcome> {
     let mut log = Vec::new();
     for run in 0..HONEST {
         let run = format!("{day}-{run}");
@@ -92,7 +117,7 @@ fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, rando
     if inventor == Inventor::Absent {
         return log;
     }
-    for run in 0..invented {
+    for run in 0..INVENTED {
         let (id_of_run, reads) = (format!("{day}-x{run}"), inventor != Inventor::Reports);
         let is_on_trial = !reads || trial.arm(&id_of_run) == Arm::Candidate;
         let revision = id(if is_on_trial { 'b' } else { 'a' });
@@ -105,7 +130,7 @@ fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, rando
 
 /// Returns the percentage of trials that promote the worse revision. With `trusted`, every line is attributed to a
 /// person, which disables the rules.
-fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
+fn promoted(inventor: Inventor, courses: u64, trusted: bool) -> f64 {
     let promotes = |seed: &u64| {
         let (trial, mut random, mut log) = (trial(*seed), Random::new(*seed), Vec::new());
         let standing = GateState {
@@ -117,7 +142,7 @@ fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
             authors: Vec::new(),
         };
         for number in 0..DAYS {
-            log.extend(day(&trial, number, inventor, invented, &mut random));
+            log.extend(day(&trial, number, inventor, &mut random));
             if trusted {
                 log.iter_mut().for_each(|line: &mut Outcome| line.basis = Some(OutcomeSource::Person));
             }
@@ -128,20 +153,17 @@ fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
         }
         false
     };
-    100.0 * (0..COURSES).filter(promotes).count() as f64 / COURSES as f64
+    100.0 * (0..courses).filter(promotes).count() as f64 / courses as f64
 }
 
-#[test]
-fn inventions_promote_no_worse_revision() {
-    let cases = [
-        (Inventor::Absent, 0, 0.0),
-        (Inventor::Reports, 100, 0.0),
-        (Inventor::Author, 100, 0.0),
-        (Inventor::Reads, 100, 100.0),
-    ];
-    for (inventor, invented, most) in cases {
-        let (with, without) = (promoted(inventor, invented, false), promoted(inventor, invented, true));
-        println!("| {inventor:?}, {invented} a day | {without:.1} % | {with:.1} % |");
-        assert!(with <= most, "{inventor:?}: {with}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inventions_promote_no_worse_revision() {
+        for inventor in [Inventor::Absent, Inventor::Reports, Inventor::Author] {
+            assert_eq!(promoted(inventor, COURSES / 4, false), 0.0, "{inventor:?}");
+        }
     }
 }
