@@ -14,12 +14,12 @@ use library::{ActorKind, ProposalEntry};
 use skill::SkillName;
 use skill_manage::{
     ManageError,
-    review::{self, ProposalRef, ReviewError},
+    review::{ProposalRef, ReviewError},
 };
 use web::ApiError;
 
 use crate::{
-    gateway::{RequestCredentials, Shared, Surface, Work, into_api_error, run_blocking, skill_name},
+    gateway::{RequestCredentials, Shared, Surface, Work, into_api_error, run_blocking},
     pages::{refused, reviewer_token_of},
 };
 
@@ -71,7 +71,7 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     }
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
     for target in targets.filter(|_| operation.act != Act::Decides) {
-        let entry = match review::library_with(work.place.libraries()?, &target.id) {
+        let entry = match work.place.own_library_with_proposal(&target.id) {
             Ok(library) => library.proposal(&target.id).map_err(into_api_error)?,
             // The handler reports the missing proposal.
             Err(_) => None,
@@ -93,13 +93,13 @@ impl Work<'_> {
     /// # Errors
     /// The text is not a valid name, or it is ambiguous.
     pub fn skill_called(&self, text: &str) -> Result<SkillName, ApiError> {
-        let (parsed, settings) = (skill_name(text), self.place.settings()?);
+        let (parsed, settings) = (ops::exact_name(text), self.place.settings()?);
         let called = |catalogue: &Catalogue| catalogue.called(text, |listed| self.sees_listed(&settings, listed));
         let Some(called) = self.live.with(called).map_err(into_api_error)?.map_err(into_api_error)? else {
-            return parsed;
+            return Ok(parsed?);
         };
         match &parsed {
-            Ok(name) if self.place.library_of(name)?.head(name).map_err(into_api_error)?.is_some() => parsed,
+            Ok(name) if self.place.library_of(name)?.head(name).map_err(into_api_error)?.is_some() => Ok(parsed?),
             _ => Ok(called),
         }
     }

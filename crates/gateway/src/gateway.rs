@@ -14,8 +14,8 @@ use library::{Actor, ActorKind};
 use ops::{OpenWorkspace, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use skill::{Limits, SkillName, failure::Fails};
-use skill_manage::{ManageError, RequestError, Reviewer};
+use skill::{Limits, failure::Fails};
+use skill_manage::Reviewer;
 use tokio::sync::Semaphore;
 use web::{ApiError, ServerLimits, TrustedProxies, extract::json, on_thread};
 
@@ -173,12 +173,6 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 /// Converts an error of the lower crates.
 pub(crate) fn into_api_error(error: impl Fails) -> ApiError {
     ApiError::of(&error)
-}
-
-/// Parses the name of a skill in a path.
-pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
-    SkillName::parse(text)
-        .map_err(|fault| into_api_error(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
 }
 
 /// Parses a JSON body, whatever its content type. Unknown fields are rejected.

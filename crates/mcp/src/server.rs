@@ -157,8 +157,9 @@ impl Server {
             if cancelled.is_cancelled() {
                 return Err(called_off());
             }
-            let place = (shared.open)(actor.clone())?;
-            let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
+            let mut place = (shared.open)(actor.clone())?;
+            place.agent_in_charge.clone_from(&shared.options.agent);
+            let agent = place.agent(None);
             let (place, live) = (&place, &shared.live);
             let cancelled = stopped.as_ref();
             let (agreed, answer) = (answers.agreed.as_slice(), answers.latest.as_ref());

@@ -6,6 +6,7 @@
 //! document, or a [`Refusal`], which the host displays.
 
 mod catalogue;
+mod change;
 mod config_file;
 mod decide;
 mod enable;
@@ -28,6 +29,7 @@ mod visible;
 mod workspace;
 
 pub use catalogue::{builtin, skill_name};
+pub use change::exact_name;
 pub use config_file::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
 pub use decide::{Decision, InboxItem, ShownItem};
 pub use inbox::{Alarms, Inbox, InboxSkill, REASONS};

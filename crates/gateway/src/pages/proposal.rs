@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     gateway::{Shared, Work, into_api_error},
-    proposals::{accepted, library_with, rejected},
+    proposals::{accepted, rejected},
 };
 
 /// The data of the proposal page.
@@ -49,7 +49,7 @@ pub async fn proposal(
     let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let target = target(&id)?;
-        let library = library_with(work, &target)?;
+        let library = work.place.own_library_with_proposal(&target.id)?;
         let shown = documents::proposal(&library, &target).map_err(into_api_error)?;
         // By default the page shows the effect of accepting the proposal now; `onto=base` shows it as proposed.
         let is_onto_head = shown.moved && asked.onto != "base";

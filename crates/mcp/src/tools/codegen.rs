@@ -1,13 +1,13 @@
 //! Tools that compile skills with a declared `tool_schema` into tools, and withdraw them.
 
 use compose::Access;
-use ops::Refusal;
+use ops::{Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read};
+use super::{Call, Effect, Spec, ToolResult, arguments, read};
 use crate::composed;
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
@@ -55,7 +55,7 @@ struct NamesArguments {
 
 fn names(arguments: JsonObject) -> Result<Vec<SkillName>, Refusal> {
     let NamesArguments { names } = read(arguments)?;
-    names.iter().map(|name| skill_name(name)).collect()
+    names.iter().map(|name| exact_name(name)).collect()
 }
 
 fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {

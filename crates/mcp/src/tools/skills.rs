@@ -6,13 +6,13 @@ use agent::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
-use ops::{Question, Refusal, Used};
+use ops::{Question, Refusal, Used, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 use crate::{composed, joining, systems::SYSTEMS};
 
 /// Default number of search results. [`MOST_RESULTS`] is the maximum.
@@ -288,6 +288,6 @@ fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<
 pub(crate) fn bare_name(text: &str) -> Result<SkillName, Refusal> {
     match text.parse::<skill::QualifiedName>() {
         Ok(qualified) => Ok(qualified.name),
-        Err(_) => skill_name(text),
+        Err(_) => exact_name(text),
     }
 }
