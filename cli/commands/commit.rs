@@ -50,7 +50,7 @@ fn record(context: &Context, library: &mut Library, skill: SkillName, args: &Com
     let notes = Notes { reason: Some(args.reason.clone()), ..Notes::default() }.checked(&limits);
     let notes = notes.map_err(skill_manage::ManageError::from)?;
     let edit = CommitEdit { skill, notes, dry_run: args.dry_run };
-    Ok(context.change_with_note(library, |library, acting| skill_manage::commit(library, &edit, acting))?)
+    Ok(context.change(library, |library, acting| skill_manage::commit(library, &edit, acting))?)
 }
 
 /// Records every edit of the library. A refused edit does not stop the others. The exit code is that of the first

@@ -122,7 +122,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         check_request(context, "manage", &request.skill)?;
     }
     let mut library = context.library_to_change(&request)?;
-    let done = context.change_with_note(&mut library, |library, acting| manage(library, &request, acting));
+    let done = context.change(&mut library, |library, acting| manage(library, &request, acting));
     let report = done.map_err(|error| if args.request.is_some() { of_request(error) } else { error.into() })?;
     context.note_behind(&library);
     print(context.out, &report)

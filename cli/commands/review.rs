@@ -224,8 +224,8 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
             target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
         }
         let accept = Accept { target, reason: args.reason.clone(), trial: trial.clone() };
-        let mut report = context
-            .change_with_note(&mut library, |library, acting| review::accept(library, &accept, &reviewer, acting))?;
+        let mut report =
+            context.change(&mut library, |library, acting| review::accept(library, &accept, &reviewer, acting))?;
         if report.status == Status::Applied
             && let Ok(skill) = SkillName::parse(&report.name)
             && let Some(trial) = library.state()?.of(&skill).trial

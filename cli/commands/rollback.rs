@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
         dry_run: args.notes.dry_run,
     };
     let mut library = context.library_with_past(&rollback.skill)?;
-    let report = context.change_with_note(&mut library, |library, acting| roll_back(library, &rollback, acting))?;
+    let report = context.change(&mut library, |library, acting| roll_back(library, &rollback, acting))?;
     if report.status == Status::Applied {
         note_uninstalled(context, &library, &rollback.skill)?;
     }

@@ -217,7 +217,8 @@ pub(crate) fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
-    let report = work.place.change(&mut library, run)?;
+    let (mut report, warning) = work.place.change(&mut library, run)?;
+    warning.iter().for_each(|warning| report.add(warning));
     let mut document = json!(report);
     if let Some(id) = report.proposal.filter(|_| report.status == Status::Proposed) {
         document["hint"] = json!(format!(

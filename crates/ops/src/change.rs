@@ -41,35 +41,11 @@ impl Workspace {
         if request.creates() { self.library_of(&request.skill) } else { self.library_for(&request.skill) }
     }
 
-    /// Makes a change and updates the lock file. The report's message has the warning if the latter fails.
+    /// Makes a change and updates the lock file. Returns the report, and the warning if the latter fails.
     ///
     /// # Errors
     /// The change failed; nothing was changed then.
     pub fn change(
-        &self,
-        library: &mut Library,
-        run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
-    ) -> Result<Report, Refusal> {
-        let (mut report, warning) = self.change_and_lock(library, run)?;
-        warning.iter().for_each(|warning| report.add(warning));
-        Ok(report)
-    }
-
-    /// Makes a change like [`Self::change`], with a note in place of the warning.
-    ///
-    /// # Errors
-    /// The same as [`Self::change`].
-    pub fn change_with_note(
-        &self,
-        library: &mut Library,
-        run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
-    ) -> Result<Report, Refusal> {
-        let (report, warning) = self.change_and_lock(library, run)?;
-        warning.iter().for_each(|warning| self.note(warning));
-        Ok(report)
-    }
-
-    fn change_and_lock(
         &self,
         library: &mut Library,
         run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,

@@ -147,7 +147,8 @@ fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<ToolResult, Refusal> {
-    let report = call.place.change(&mut library, run)?;
+    let (mut report, warning) = call.place.change(&mut library, run)?;
+    warning.iter().for_each(|warning| report.add(warning));
     call.authored.add(&report);
     let next: &[&str] = match report.status {
         Status::Applied => &["skill_rollback"],
