@@ -25,11 +25,12 @@ fn names(work: &Work<'_>, body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
 /// Checks a route against the decision table for every skill that its body names.
 fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), ApiError> {
     let operation = Operation::find(Channel::Http, route);
-    names.iter().try_for_each(|name| operation.map_or(Ok(()), |operation| work.admit(operation, name)))
+    operation.map_or(Ok(()), |operation| work.admit(operation, names.iter().cloned(), []))
 }
 
-fn is_seen(work: &Work<'_>, name: &str) -> bool {
-    SkillName::parse(name).is_ok_and(|name| work.sees(&name))
+fn seen(work: &Work<'_>) -> Result<impl Fn(&str) -> bool, ApiError> {
+    let is_seen = work.seen()?;
+    Ok(move |name: &str| SkillName::parse(name).is_ok_and(|name| is_seen(&name)))
 }
 
 /// Runs a function with the workshop of the skills as they are now.
@@ -44,7 +45,8 @@ pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
         let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(into_api_error)?;
-        compiled.skills.retain(|name, _| is_seen(work, name));
+        let is_seen = seen(work)?;
+        compiled.skills.retain(|name, _| is_seen(name));
         Ok(Json(compiled.document()))
     })
     .await
@@ -54,7 +56,8 @@ pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
 pub async fn status(caller: Caller) -> ApiResult {
     work_for(caller, |work| {
         let entries = workshop(work, |workshop| workshop.follow())?.map_err(into_api_error)?;
-        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(work, skill));
+        let is_seen = seen(work)?;
+        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(skill));
         let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
         Ok(Json(json!({"ok": true, "tools": tools})))
     })

@@ -31,9 +31,9 @@ pub struct ProposalFilter {
 pub async fn list(caller: Caller, Parameters(wanted): Parameters<ProposalFilter>) -> ApiResult {
     work_for(caller, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
-        let libraries = work.place.libraries()?;
+        let (libraries, is_seen) = (work.place.libraries()?, work.seen()?);
         let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(into_api_error)?;
-        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
+        entries.retain(|entry| entry.skill().is_none_or(&is_seen));
         Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.now)))
     })
     .await

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use agent::{CatalogueCache, Declared, ListedSkill, Session, Settings, Visibility};
+use agent::{CatalogueCache, Declared, Session, Visibility};
 use jiff::Timestamp;
 use library::Actor;
 use ops::{Question, Refusal, Workspace};
@@ -125,22 +125,9 @@ impl Spec {
 }
 
 impl Call<'_> {
-    /// Determines the visibility of a skill to the agent, under the configuration.
-    pub fn visibility(&self, settings: &Settings, name: &SkillName) -> Result<Visibility, Refusal> {
-        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))?;
-        let of_history = || -> Result<Option<String>, Refusal> {
-            let origin = self.place.library()?.head(name)?.and_then(|head| head.origin);
-            Ok(origin.and_then(|origin| origin.qualified_name()))
-        };
-        let qualified = listed.map_or_else(of_history, |name| Ok(Some(name)))?;
-        Ok(settings.visibility(self.agent, name.as_str(), qualified.as_deref()))
-    }
-
-    /// Returns whether the agent may know that the skill exists.
-    pub fn sees(&self, settings: &Settings, name: &SkillName) -> bool {
-        let sight = self.visibility(settings, name);
-        !settings.restricts_skills()
-            || sight.is_ok_and(|sight| !matches!(sight, Visibility::Denied | Visibility::NotOnList))
+    /// Returns a function for the visibility of skills to the agent, under the configuration.
+    pub fn sight(&self) -> Result<impl Fn(&SkillName) -> Visibility, Refusal> {
+        self.place.visibility_to(None, Some(self.live))
     }
 }
 

@@ -41,6 +41,6 @@ pub use setup::{Note, Setup, Variables};
 pub use tools::stop_tools;
 pub use uploads::Upload;
 pub use views::{AgentViews, Difference, MissingLink, MissingSkills, Remedy, move_aside};
-pub use visibility::{FolderVisibility, qualified};
+pub use visibility::{FolderVisibility, admit};
 pub use visible::{push_shown, visible};
 pub use workspace::{OpenWorkspace, SERVER_TOKEN_VARIABLE, SKILLS_FOLDER, TOKEN_VARIABLE, Used, Workspace};

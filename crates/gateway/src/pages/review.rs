@@ -33,10 +33,10 @@ pub async fn queue(
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
-        let inbox = work.place.inbox()?;
+        let (inbox, is_seen) = (work.place.inbox()?, work.seen()?);
         let libraries = &inbox.libraries;
         let mut entries = review::list(libraries, all, name.as_ref()).map_err(into_api_error)?;
-        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
+        entries.retain(|entry| entry.skill().is_none_or(&is_seen));
         if all {
             entries.reverse();
         }

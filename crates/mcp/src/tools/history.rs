@@ -118,8 +118,8 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     let StatusArguments { name } = read(arguments)?;
     let name = name.as_deref().map(exact_name).transpose()?;
     let mut overview = overview(call, name.as_ref())?;
-    let settings = call.place.settings()?;
-    let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
+    let sight = call.sight()?;
+    let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| sight(&name).is_granted());
     overview.retain(is_seen);
     let mut hosts = call.live.with(|catalogue| AgentViews::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);

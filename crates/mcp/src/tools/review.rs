@@ -66,8 +66,8 @@ struct ListArguments {
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ListArguments { name, all, decide } = read(arguments)?;
     let name = name.as_deref().map(exact_name).transpose()?;
-    let (settings, mut inbox) = (call.place.settings()?, call.place.inbox()?);
-    let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && call.sees(&settings, skill);
+    let (sight, mut inbox) = (call.sight()?, call.place.inbox()?);
+    let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && sight(skill).is_granted();
     if all && !decide {
         inbox.proposals = review::list(&inbox.libraries, true, None)?;
     }
