@@ -4,7 +4,6 @@ use agent::decisions::{Channel, Operation};
 use axum::{Json, body::Bytes};
 use compose::{ToolHost, ToolManager};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use skill::SkillName;
 use web::{ApiError, extract::RawBody};
 
@@ -28,25 +27,18 @@ fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), Ap
     operation.map_or(Ok(()), |operation| work.admit(operation, names.iter().cloned(), []))
 }
 
-fn seen(work: &Work<'_>) -> Result<impl Fn(&str) -> bool, ApiError> {
-    let is_seen = work.seen()?;
-    Ok(move |name: &str| SkillName::parse(name).is_ok_and(|name| is_seen(&name)))
-}
-
 /// Runs a function with the workshop of the skills as they are now.
 fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, ApiError> {
     let tools = work.place.tool_hosts()?.tools();
     work.live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools })).map_err(into_api_error)
 }
 
-/// Compiles the named skills, or all skills if none is named.
+/// Compiles the named skills, or all that the caller sees if none is named.
 pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
-        let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(into_api_error)?;
-        let is_seen = seen(work)?;
-        compiled.skills.retain(|name, _| is_seen(name));
+        let compiled = workshop(work, |workshop| work.place.compile_tools(workshop, names))??;
         Ok(Json(compiled.document()))
     })
     .await
@@ -54,14 +46,7 @@ pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
 
 /// Lists the compiled tools and their state.
 pub async fn status(caller: Caller) -> ApiResult {
-    work_for(caller, |work| {
-        let entries = workshop(work, |workshop| workshop.follow())?.map_err(into_api_error)?;
-        let is_seen = seen(work)?;
-        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(skill));
-        let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
-        Ok(Json(json!({"ok": true, "tools": tools})))
-    })
-    .await
+    work_for(caller, |work| Ok(Json(workshop(work, |workshop| work.place.list_tools(workshop))??))).await
 }
 
 /// Removes the tools of the named skills.
@@ -69,9 +54,7 @@ pub async fn remove(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
-        workshop(work, |workshop| workshop.remove(&names))?.map_err(into_api_error)?;
-        let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-        Ok(Json(json!({"ok": true, "removed": removed})))
+        Ok(Json(workshop(work, |workshop| work.place.remove_tools(workshop, &names))??))
     })
     .await
 }

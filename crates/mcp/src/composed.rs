@@ -1,15 +1,13 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
 use agent::{AllowedTool, Catalogue, ListedSkill, Settings, Visibility, matches};
-use compose::{
-    Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager, class_of, known_code,
-};
+use compose::{Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager};
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Failure, FailureKind, Hint, NextStep},
+    failure::{FailureKind, Hint, NextStep},
 };
 
 use crate::{
@@ -169,13 +167,13 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     let asking = executor(Approval::None);
     let level = asking.level(tool);
     if level > Approval::None {
-        let plan = asking.plan(tool, input.clone()).map_err(|failure| refused(&failure, json!({})))?;
+        let plan = asking.plan(tool, input.clone()).map_err(|failure| Refusal::of_tool(&failure, json!({})))?;
         let question = Question::new(question(tool, level, &plan), &asking.consent(tool, &input));
         let hint = format!("ask a person to run `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
         call.ask(&tool.name, question, hint)?;
     }
     let trace = executor(level).run(tool, input);
-    let id = compose::trace_id(call.now);
+    let id = compose::trace_id(call.place.now);
     // A trace that cannot be stored is not an error: the steps have run, and a failure would make the agent repeat
     // them.
     let kept = call.live.with(|catalogue| {
@@ -184,7 +182,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     })?;
     let id = kept.map(|()| id);
     match &trace.error {
-        Some(failure) => Err(refused(failure, json!({"trace": id, "status": trace.status}))),
+        Some(failure) => Err(Refusal::of_tool(failure, json!({"trace": id, "status": trace.status}))),
         None => {
             let text = match &trace.output {
                 Value::String(text) => text.clone(),
@@ -222,13 +220,6 @@ fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
         agent::single_line(&told.join("; ")),
         agent::single_line(&reached)
     )
-}
-
-fn refused(failure: &compose::Failure, details: Value) -> Refusal {
-    let kind = class_of(&failure.code);
-    let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
-    let told = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
-    Refusal { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
 }
 
 #[cfg(test)]
