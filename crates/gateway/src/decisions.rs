@@ -10,7 +10,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use library::{ActorKind, ProposalId};
+use library::ProposalId;
 use skill::SkillName;
 use skill_manage::review::ProposalRef;
 use web::ApiError;
@@ -116,8 +116,8 @@ impl Work<'_> {
 
     /// Returns whether the caller may know of a skill of the catalogue, like [`seen`](Self::seen).
     pub fn sees_listed(&self, settings: &Settings, listed: &ListedSkill) -> bool {
-        let is_person = self.actor.kind == ActorKind::Person;
-        is_person || settings.grants_visibility(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
+        let grants = |agent| settings.grants_visibility(agent, listed.name.as_str(), listed.qualified().as_deref());
+        self.place.is_person() || grants(&self.place.actor.id)
     }
 }
 

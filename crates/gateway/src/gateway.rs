@@ -9,7 +9,6 @@ use axum::{
     extract::FromRequestParts,
     http::{StatusCode, request::Parts},
 };
-use jiff::Timestamp;
 use library::{Actor, ActorKind};
 use ops::{OpenWorkspace, Workspace};
 use serde::de::DeserializeOwned;
@@ -48,9 +47,7 @@ pub(crate) type Shared = Arc<Gateway>;
 pub(crate) struct Work<'a> {
     pub place: Workspace,
     pub live: &'a CatalogueCache,
-    pub actor: Actor,
     pub reviewer: Option<Reviewer>,
-    pub now: Timestamp,
 }
 
 /// The interface through which a request came. It names the agent that holds the gateway's token.
@@ -131,19 +128,17 @@ impl Gateway {
     }
 
     fn work(&self, asker: &RequestCredentials) -> Result<Work<'_>, ApiError> {
-        let (mut actor, now) = (asker.surface.actor(), Timestamp::now());
-        let mut place = (self.open)(actor.clone())?;
+        let mut place = (self.open)(asker.surface.actor())?;
         let reviewer = match &asker.reviewer_token {
             None => None,
             // For a request that only reads, an expired token means that the caller is not a person.
-            Some(token) if asker.reads => Reviewer::with_token(&place.home, token, now).ok(),
-            Some(token) => Some(Reviewer::with_token(&place.home, token, now).map_err(into_api_error)?),
+            Some(token) if asker.reads => Reviewer::with_token(&place.home, token, place.now).ok(),
+            Some(token) => Some(Reviewer::with_token(&place.home, token, place.now).map_err(into_api_error)?),
         };
         if let Some(person) = &reviewer {
-            actor = person.actor().clone();
-            place = (self.open)(actor.clone())?;
+            place = (self.open)(person.actor().clone())?;
         }
-        Ok(Work { place, live: &self.live, actor, reviewer, now })
+        Ok(Work { place, live: &self.live, reviewer })
     }
 }
 

@@ -34,7 +34,7 @@ pub async fn list(caller: Caller, Parameters(wanted): Parameters<ProposalFilter>
         let (libraries, is_seen) = (work.place.libraries()?, work.seen()?);
         let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(into_api_error)?;
         entries.retain(|entry| entry.skill().is_none_or(&is_seen));
-        Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.now)))
+        Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.place.now)))
     })
     .await
 }
@@ -96,7 +96,7 @@ pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<Stri
 pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
     let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "reject a proposal")?));
     let mut library = work.place.own_library_with_proposal(&reject.target.id)?;
-    review::reject(&mut library, &reject, decider, work.now).map_err(into_api_error)
+    review::reject(&mut library, &reject, decider, work.place.now).map_err(into_api_error)
 }
 
 /// Returns the person who makes the request; `what` names the operation in the error.

@@ -6,8 +6,6 @@ use std::{
 };
 
 use agent::{CatalogueCache, Declared, Session, Visibility};
-use jiff::Timestamp;
-use library::Actor;
 use ops::{Question, Refusal, Workspace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -57,9 +55,6 @@ impl Effect {
 pub(crate) struct Call<'a> {
     /// The opened project and user libraries.
     pub place: &'a Workspace,
-    /// The client, by the name that its connection gave.
-    pub actor: Actor,
-    pub now: Timestamp,
     /// Agent id for permission checks.
     pub agent: &'a str,
     /// Catalogue of available skills, kept up to date.

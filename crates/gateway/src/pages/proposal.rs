@@ -259,7 +259,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
 fn next(work: &Work<'_>) -> Result<String, ApiError> {
     let waits = review::list(&work.place.libraries()?, false, None).map_err(into_api_error)?;
     let first = waits.iter().find_map(|entry| match entry {
-        ProposalEntry::Whole(one) if review::state_at(one, work.now) == ProposalState::Pending => Some(&one.id),
+        ProposalEntry::Whole(one) if review::state_at(one, work.place.now) == ProposalState::Pending => Some(&one.id),
         _ => None,
     });
     Ok(first.map_or_else(|| "/review".to_owned(), |id| format!("/review/{id}")))

@@ -41,7 +41,7 @@ pub async fn queue(
             entries.reverse();
         }
         let is_inbox = !all && name.is_none();
-        let changed = if is_inbox { inbox.read_skills(work.now)? } else { Vec::new() };
+        let changed = if is_inbox { inbox.read_skills(work.place.now)? } else { Vec::new() };
         let is_shown = |name: &SkillName| changed.iter().any(|skill| skill.change.skill == *name);
         let alarms: Vec<_> = inbox.alarms.iter().filter(|((_, name), _)| is_inbox && !is_shown(name)).collect();
         let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();

@@ -67,7 +67,7 @@ impl SignedIn {
     fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
         let (texts, words) = (self.texts, &self.texts.library);
         let (libraries, is_seen) = (work.place.libraries()?, work.seen()?);
-        let proposals: usize = waiting(&libraries, work.now)
+        let proposals: usize = waiting(&libraries, work.place.now)
             .map_err(into_api_error)?
             .into_iter()
             .filter_map(|(name, waits)| is_seen(&name).then_some(waits))

@@ -135,7 +135,7 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
     let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
         let library = call.place.library_for(name)?;
-        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.now)?);
+        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.place.now)?);
     }
     let SkillLocations { libraries: own, storage, .. } = call.place.places(true);
     let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
@@ -151,5 +151,5 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
     let libraries = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let (libraries, paths): (Vec<_>, Vec<_>) =
         (libraries.iter().collect(), paths.iter().map(PathBuf::as_path).collect());
-    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.now)?)
+    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.place.now)?)
 }

@@ -77,7 +77,7 @@ fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     if decide {
         return deciding::decide(call, inbox);
     }
-    Ok(inbox.document(&inbox.read_skills(call.now)?, call.now).into())
+    Ok(inbox.document(&inbox.read_skills(call.place.now)?, call.place.now).into())
 }
 
 #[derive(Deserialize)]
