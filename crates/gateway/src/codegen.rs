@@ -2,12 +2,11 @@
 
 use agent::decisions::{Channel, Operation};
 use axum::{Json, body::Bytes};
-use compose::{ToolHost, ToolManager};
 use serde::Deserialize;
 use skill::SkillName;
 use web::{ApiError, extract::RawBody};
 
-use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
+use crate::gateway::{ApiResult, Caller, Work, read, work_for};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,18 +26,12 @@ fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), Ap
     operation.map_or(Ok(()), |operation| work.admit(operation, names.iter().cloned(), []))
 }
 
-/// Runs a function with the workshop of the skills as they are now.
-fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, ApiError> {
-    let tools = work.place.tool_hosts()?.tools();
-    work.live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools })).map_err(into_api_error)
-}
-
 /// Compiles the named skills, or all that the caller sees if none is named.
 pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
-        let compiled = workshop(work, |workshop| work.place.compile_tools(workshop, names))??;
+        let compiled = work.place.with_tools(work.live, |workshop| work.place.compile_tools(workshop, names))??;
         Ok(Json(compiled.document()))
     })
     .await
@@ -46,7 +39,8 @@ pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
 
 /// Lists the compiled tools and their state.
 pub async fn status(caller: Caller) -> ApiResult {
-    work_for(caller, |work| Ok(Json(workshop(work, |workshop| work.place.list_tools(workshop))??))).await
+    work_for(caller, |work| Ok(Json(work.place.with_tools(work.live, |workshop| work.place.list_tools(workshop))??)))
+        .await
 }
 
 /// Removes the tools of the named skills.
@@ -54,7 +48,7 @@ pub async fn remove(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
-        Ok(Json(workshop(work, |workshop| work.place.remove_tools(workshop, &names))??))
+        Ok(Json(work.place.with_tools(work.live, |workshop| work.place.remove_tools(workshop, &names))??))
     })
     .await
 }

@@ -1,7 +1,7 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
 use agent::{AllowedTool, Catalogue, ListedSkill, Settings, Visibility, matches};
-use compose::{Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager};
+use compose::{Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry};
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -15,18 +15,12 @@ use crate::{
     tool::{Call, ToolResult, object},
 };
 
-/// Runs `work` with a [`ToolManager`] over the current catalogue and the tools of all configured hosts.
-pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, Refusal> {
-    let tools = call.place.tool_hosts()?.tools();
-    Ok(call.live.with(|catalogue| work(&ToolManager { catalogue, tools: &tools }))?)
-}
-
 /// Returns the composed tools that the agent may call, all composed tools, and the agent's [`Access`].
 fn offered<'s>(
     call: &Call<'s>,
     settings: &'s Settings,
 ) -> Result<(Vec<ComposedTool>, Vec<ComposedTool>, Access<'s>), Refusal> {
-    workshop(call, |workshop| {
+    call.place.with_tools(call.live, |workshop| {
         let entries = workshop.follow()?;
         let access = Access::new(workshop.catalogue, settings, call.agent);
         let offered = access.offered(&entries).into_iter().cloned().collect();

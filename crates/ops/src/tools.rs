@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agent::Catalogue;
-use compose::{Compiled, Hosts, Native, ToolManager, ToolSettings, class_of, known_code};
+use agent::{Catalogue, CatalogueCache};
+use compose::{Compiled, Hosts, Native, ToolHost, ToolManager, ToolSettings, class_of, known_code};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
@@ -35,6 +35,15 @@ impl Refusal {
 }
 
 impl Workspace {
+    /// Runs a function with the manager of the tools that are compiled from the skills of a catalogue.
+    ///
+    /// # Errors
+    /// The configuration of tools or servers is invalid, or the catalogue cannot be read.
+    pub fn with_tools<T>(&self, live: &CatalogueCache, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, Refusal> {
+        let tools = self.tool_hosts()?.tools();
+        Ok(live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools }))?)
+    }
+
     /// Compiles the named skills, or all that the actor sees if none is named.
     ///
     /// # Errors

@@ -337,7 +337,7 @@ impl Workspace {
     }
 
     /// Updates the lock file like [`Self::refresh_lock`], and returns the warning if that fails.
-    pub fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
+    pub(crate) fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
         let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
         Some(format!("the change was made, but the lock file could not be updated: {error}"))
     }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use super::{Call, Effect, Spec, ToolResult, arguments, read};
-use crate::composed;
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
     name: "skills_codegen",
@@ -59,7 +58,7 @@ fn names(arguments: JsonObject) -> Result<Vec<SkillName>, Refusal> {
 
 fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
-    let compiled = composed::workshop(call, |workshop| call.place.compile_tools(workshop, names))??;
+    let compiled = call.place.with_tools(call.live, |workshop| call.place.compile_tools(workshop, names))??;
     Ok(ToolResult { changes_lists: true, ..compiled.document().into() })
 }
 
@@ -67,11 +66,11 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     if !arguments.is_empty() {
         return Err(Refusal::request("this tool takes no arguments"));
     }
-    Ok(composed::workshop(call, |workshop| call.place.list_tools(workshop))??.into())
+    Ok(call.place.with_tools(call.live, |workshop| call.place.list_tools(workshop))??.into())
 }
 
 fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
-    let document = composed::workshop(call, |workshop| call.place.remove_tools(workshop, &names))??;
+    let document = call.place.with_tools(call.live, |workshop| call.place.remove_tools(workshop, &names))??;
     Ok(ToolResult { changes_lists: true, ..document.into() })
 }

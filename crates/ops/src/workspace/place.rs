@@ -215,7 +215,11 @@ impl Workspace {
 
     /// Opens the first of the visible libraries and their groups that has a folder of the skill, or a head that `has`
     /// accepts. The user's library stays closed if the project's has the skill.
-    fn first_with(&self, skill: &SkillName, has: impl Fn(&Revision) -> bool) -> Result<Option<Library>, Refusal> {
+    pub(crate) fn first_with(
+        &self,
+        skill: &SkillName,
+        has: impl Fn(&Revision) -> bool,
+    ) -> Result<Option<Library>, Refusal> {
         for library in self.visible() {
             let library = self.within(library?, skill)?;
             let is_here = library.head(skill)?.is_some_and(|head| has(&head))
