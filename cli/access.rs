@@ -5,18 +5,17 @@
 
 use agent::{
     AgentError,
-    decisions::{Act, Admission, Channel, Operation},
+    decisions::{Act, Channel, Operation},
 };
 use clap::ArgMatches;
 use compose::suggestions::near;
 use library::{Event, EventStatus, Library, LibraryError, random_process_id};
-use ops::qualified;
 use skill::{QualifiedName, SkillName};
-use skill_manage::{ManageError, NOTED_CHARS, review};
+use skill_manage::{NOTED_CHARS, review::ProposalRef};
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     global::Global,
 };
 
@@ -98,25 +97,26 @@ impl RequestedOperation {
         if context.is_person() || self.operation.act == Act::Reads || self.operation.name == RECORD {
             return Ok(());
         }
-        for skill in self.skills.iter().filter_map(|text| skill_in(context, text)) {
-            check_skill(context, self.operation, &skill, self.agent.as_deref())?;
+        self.admit(context, self.skills.iter().filter_map(|text| skill_in(context, text)).collect())
+    }
+
+    /// Checks the operation on the given skills and its proposals against the decision table.
+    ///
+    /// # Errors
+    /// The operation's error for a missing skill, or a refusal because a person must be asked, which a command cannot
+    /// do.
+    fn admit(&self, context: &Context, skills: Vec<SkillName>) -> Result<(), CliError> {
+        let targets = self.proposals.iter().filter_map(|text| text.parse::<ProposalRef>().ok());
+        let targets: Vec<ProposalRef> = targets.filter(|_| self.operation.act != Act::Decides).collect();
+        // Commands that repair the configuration work with an invalid one.
+        if skills.is_empty() && targets.is_empty() {
+            return Ok(());
         }
-        let targets = self.proposals.iter().filter_map(|text| text.parse::<review::ProposalRef>().ok());
-        for target in targets.filter(|_| self.operation.act != Act::Decides) {
-            let library = context.library_with_proposal(&target.id).ok();
-            let entry = library.and_then(|library| review::get(&library, &target.id).ok());
-            let skill = entry.as_ref().and_then(|entry| entry.skill().cloned());
-            let Some(Err(error)) = skill.map(|skill| check_skill(context, self.operation, &skill, None)) else {
-                continue;
-            };
-            let is_hidden = error.exit != Exit::Refused;
-            return Err(if is_hidden {
-                ManageError::from(review::ReviewError::NotFound(target.id)).into()
-            } else {
-                error
-            });
-        }
-        Ok(())
+        let sight = context.visibility_to(self.agent.as_deref(), None)?;
+        let targets =
+            targets.into_iter().map(|ProposalRef { id, .. }| (id.clone(), context.library_with_proposal(&id)));
+        let ask = |skill: &SkillName| Err(AgentError::Asked(skill.clone()).into());
+        Ok(ops::admit(self.operation, Channel::Cli, sight, skills, targets, ask)?)
     }
 
     /// Adds the nearest name in the list of skills to the error for a name that is not in it.
@@ -199,39 +199,14 @@ fn name_in(text: &str) -> Option<SkillName> {
     name.parse::<QualifiedName>().map(|qualified| qualified.name).or_else(|_| SkillName::parse(name)).ok()
 }
 
-/// Checks an operation on a skill against the decision table.
+/// Checks a request that comes on standard input against the decision table.
 ///
 /// # Errors
-/// The operation's error for a missing skill, or a refusal because a person must be asked, which a command cannot do.
-fn check_skill(
-    context: &Context,
-    operation: &Operation,
-    skill: &SkillName,
-    agent: Option<&str>,
-) -> Result<(), CliError> {
-    let settings = context.settings()?;
-    if context.is_person() || !settings.restricts_skills() {
-        return Ok(());
-    }
-    let libraries = context.visible_libraries()?.into_iter().map(|library| context.within(library, skill));
-    let libraries = libraries.collect::<Result<Vec<_>, _>>()?;
-    let qualified = libraries.iter().find_map(|library| qualified(library, skill));
-    let sight = settings.visibility(&context.agent(agent), skill.as_str(), qualified.as_deref());
-    match operation.admit(Channel::Cli, skill, &sight).map_err(failed)? {
-        Admission::Go => Ok(()),
-        Admission::Ask => Err(failed(AgentError::Asked(skill.clone()))),
-    }
-}
-
-/// Runs [`check_skill`] for a request that comes on standard input.
-///
-/// # Errors
-/// The same as [`check_skill`].
+/// The same as [`RequestedOperation::admit`].
 pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
-    Operation::find(Channel::Cli, command).map_or(Ok(()), |operation| {
-        check_skill(context, operation, skill, None)
-            .inspect_err(|error| RequestedOperation::on_skill(operation, skill).note(context, error))
-    })
+    let Some(operation) = Operation::find(Channel::Cli, command) else { return Ok(()) };
+    let requested = RequestedOperation::on_skill(operation, skill);
+    requested.admit(context, vec![skill.clone()]).inspect_err(|error| requested.note(context, error))
 }
 
 /// Returns whether the log already has a refusal of this command.

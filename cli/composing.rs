@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use agent::{Catalogue, Settings};
 use compose::{Access, ComposedTool, Hosts, ToolEntry, ToolHost, ToolManager, ToolSpec, WorkshopError};
-use skill::SkillName;
 
 use crate::{
     context::Context,
@@ -63,11 +62,6 @@ impl Composing {
     /// Tests for a skill that the configuration hides from the agent.
     pub fn hides(&self, skill: &str) -> bool {
         self.is_bound && self.access().hides(skill)
-    }
-
-    /// The skills to compile where none is named: those that the agent sees.
-    pub fn names(&self) -> Vec<SkillName> {
-        self.catalogue.visible().map(|listed| listed.name.clone()).filter(|name| !self.hides(name.as_str())).collect()
     }
 
     /// What became of the skill that is meant by a tool's name, its alias or its own.

@@ -16,6 +16,7 @@ use library::{Library, Scope, System};
 use mcp::{Remote, STARTED_FOR_TOOLS};
 use ops::{Refusal, Setup, Workspace};
 use skill::{SkillName, counted, failure::FailureKind};
+use skill_manage::{ManageError, Report};
 
 use crate::{
     exit::{CliError, Exit},
@@ -84,6 +85,17 @@ impl Context {
     pub fn note_warnings(&self, warnings: &[String]) {
         let notes = warnings.iter().filter(|_| !self.out.json);
         notes.for_each(|warning| self.out.note(&format!("note: {warning}")));
+    }
+
+    /// Makes a change, and notes if the lock file could not be updated.
+    pub fn change(
+        &self,
+        library: &mut Library,
+        run: impl FnOnce(&mut Library, &skill_manage::Context<'_>) -> Result<Report, ManageError>,
+    ) -> Result<Report, Refusal> {
+        let (report, warning) = self.place.change(library, run)?;
+        warning.iter().for_each(|warning| self.note(warning));
+        Ok(report)
     }
 
     /// Notes that a change was made in the user's library, from a project that does not have the skill.

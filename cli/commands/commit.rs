@@ -4,7 +4,7 @@ use clap::Args;
 use library::{ChangeDetection, FolderStatus, Library};
 use serde_json::json;
 use skill::SkillName;
-use skill_manage::{CommitEdit, FindElsewhere, Notes, Report, Status};
+use skill_manage::{CommitEdit, Notes, Report, Status};
 
 use crate::{
     commands::manage::print,
@@ -35,38 +35,27 @@ pub struct CommitArgs {
 
 /// Records the edits of the named skill or of all skills.
 pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
-    let elsewhere = || context.elsewhere();
     match &args.name {
         Some(name) => {
             let skill = context.skill_called(name)?;
             let mut library = context.library_with(&skill)?;
-            print(context.out, &record(context, &mut library, skill, args, &elsewhere)?)
+            print(context.out, &record(context, &mut library, skill, args)?)
         }
-        None => all(context, args, &elsewhere),
+        None => all(context, args),
     }
 }
 
-fn record(
-    context: &Context,
-    library: &mut Library,
-    skill: SkillName,
-    args: &CommitArgs,
-    elsewhere: &FindElsewhere<'_>,
-) -> Result<Report, CliError> {
+fn record(context: &Context, library: &mut Library, skill: SkillName, args: &CommitArgs) -> Result<Report, CliError> {
     let limits = library.limits().clone();
     let notes = Notes { reason: Some(args.reason.clone()), ..Notes::default() }.checked(&limits);
     let notes = notes.map_err(skill_manage::ManageError::from)?;
     let edit = CommitEdit { skill, notes, dry_run: args.dry_run };
-    let report = skill_manage::commit(library, &edit, &context.manage(elsewhere)?)?;
-    if report.status == Status::Applied {
-        context.refresh_lock(library, &edit.skill);
-    }
-    Ok(report)
+    Ok(context.change(library, |library, acting| skill_manage::commit(library, &edit, acting))?)
 }
 
 /// Records every edit of the library. A refused edit does not stop the others. The exit code is that of the first
 /// refusal.
-fn all(context: &Context, args: &CommitArgs, elsewhere: &FindElsewhere<'_>) -> Result<Exit, CliError> {
+fn all(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let glances = library.summaries(ChangeDetection::Contents)?;
     let is_edited = |standing: &FolderStatus| {
@@ -75,7 +64,7 @@ fn all(context: &Context, args: &CommitArgs, elsewhere: &FindElsewhere<'_>) -> R
     let edited = glances.into_iter().filter(|glance| glance.head.is_some() && is_edited(&glance.standing));
     let (mut reports, mut refused) = (Vec::new(), Vec::new());
     for glance in edited {
-        match record(context, &mut library, glance.name.clone(), args, elsewhere) {
+        match record(context, &mut library, glance.name.clone(), args) {
             Ok(report) => reports.push(report),
             Err(error) => refused.push((glance.name, error)),
         }

@@ -7,9 +7,10 @@ use std::{
 
 use clap::Args;
 use library::{Action, Evidence};
+use ops::Refusal;
 use serde_json::json;
 use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch, failure::NextStep};
-use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status};
+use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status, manage};
 
 use crate::{
     access::check_request,
@@ -112,44 +113,27 @@ const DIFF_LINES: usize = 60;
 pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     let request = match &args.request {
         Some(file) => {
-            let limits = Limits::default();
-            let json = read_input(context, file, limits.request_bytes)?;
-            ChangeRequest::from_json(&json, &limits)
-                .map_err(ManageError::from)
-                .inspect_err(|error| unreadable(context, error))?
+            let json = read_input(context, file, Limits::default().request_bytes)?;
+            context.change_request(&json)?
         }
         None => of_flags(context, args)?,
     };
     if args.request.is_some() {
         check_request(context, "manage", &request.skill)?;
     }
-    let elsewhere = || context.elsewhere();
-    let mut library = match request.creates() {
-        true => context.library_of(&request.skill)?,
-        false => context.library_for(&request.skill)?,
-    };
-    let done = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?);
+    let mut library = context.library_to_change(&request)?;
+    let done = context.change(&mut library, |library, acting| manage(library, &request, acting));
     let report = done.map_err(|error| if args.request.is_some() { of_request(error) } else { error.into() })?;
-    if report.status == Status::Applied {
-        context.refresh_lock(&library, &request.skill);
-    }
     context.note_behind(&library);
     print(context.out, &report)
 }
 
 /// Converts the error of a JSON request, whose hint names fields in place of flags.
-fn of_request(error: ManageError) -> CliError {
+fn of_request(error: Refusal) -> CliError {
     let named =
         |step: &NextStep| if let NextStep::SetField(field) = step { (*field).to_owned() } else { step.command() };
-    let hint = error.hint().map(|hint| hint.with(named));
+    let hint = error.failure.hint.as_ref().map(|hint| hint.with(named));
     CliError { hint, ..error.into() }
-}
-
-/// Logs a request that cannot be read.
-fn unreadable(context: &Context, error: &ManageError) {
-    if let Ok(library) = context.library() {
-        skill_manage::note_unreadable(&library, &context.stamp(), error);
-    }
 }
 
 /// Prints the report of a change.

@@ -2,8 +2,7 @@
 
 use agent::{Catalogue, Instructions, ListedSkill, SkillSelector};
 use clap::Args;
-use library::{UseKind, UseState};
-use ops::Used;
+use library::UseKind;
 use serde_json::json;
 use skill::SkillName;
 
@@ -36,25 +35,14 @@ pub struct ReadArgs {
 /// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files, or prints one file.
 pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let catalogue = context.catalogue(&context.places(true), context.public_skills()?, args.agent.as_deref())?;
-    let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let which = which(context, &catalogue.seen(&settings, &agent), &args.name)?;
-    let opened = agent::open_in_run(&catalogue, &settings, &agent, &which, args.run.as_deref())
-        .map_err(failed)
-        .and_then(|opened| match opened.asked && !context.is_person() {
-            true => Err(failed(agent::AgentError::Asked(opened.name))),
-            false => Ok(opened),
-        });
+    let which = which(context, &catalogue.seen(&context.settings()?, &agent), &args.name)?;
     let kind = if args.path.is_some() { UseKind::ReadFile } else { UseKind::Read };
-    let state = if opened.is_ok() { UseState::Done } else { UseState::Refused };
-    let name = opened.as_ref().ok().map(|opened| opened.name.clone()).or(which.name);
-    if let Some(name) = &name {
-        context.note_use(&catalogue, &settings, Used { name, kind, state, agent: &agent });
-    }
-    let opened = opened?;
-    if let (Some(run), Some(head)) = (&args.run, &opened.head) {
-        context.note_activation(&catalogue, &settings, &opened.name, head, run);
-    }
+    let ask = |opened: &Instructions| match context.is_person() {
+        true => Ok(()),
+        false => Err(agent::AgentError::Asked(opened.name.clone()).into()),
+    };
+    let opened = context.open_skill(&catalogue, &which, &agent, args.run.as_deref(), kind, ask)?;
     match &args.path {
         None => print_instructions(context, &opened),
         Some(path) => print_file(context, &catalogue, &opened.name, path, args.run.as_deref()),
@@ -77,14 +65,8 @@ fn which(context: &Context, seen: &[&ListedSkill], text: &str) -> Result<SkillSe
 }
 
 fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {
-    let files: Vec<&str> = opened.files.iter().map(skill::SkillPath::as_str).collect();
-    let document = json!({
-        "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": opened.body, "files": files,
-        "allowed_tools": opened.declared.tools, "revision": opened.head.as_ref().map(|head| &head.id),
-        "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
-    });
     opened.warnings.iter().for_each(|warning| context.out.note(&format!("{}: {warning}", opened.name)));
-    context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))
+    context.out.answer(&opened.document(&opened.body), |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))
 }
 
 fn print_file(

@@ -217,8 +217,6 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
         .reviewer("accept a proposal")
         .map_err(CliError::from)
         .inspect_err(|error| note_refused(context, args, &targets, error))?;
-    let elsewhere = || context.elsewhere();
-    let manage = context.manage(&elsewhere)?;
     let one = |mut target: ProposalRef| -> Result<Report, CliError> {
         let mut library = context.library_with_proposal(&target.id)?;
         if *require_evals {
@@ -226,15 +224,14 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
             target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
         }
         let accept = Accept { target, reason: args.reason.clone(), trial: trial.clone() };
-        let mut report = review::accept(&mut library, &accept, &reviewer, &manage)?;
+        let mut report =
+            context.change(&mut library, |library, acting| review::accept(library, &accept, &reviewer, acting))?;
         if report.status == Status::Applied
             && let Ok(skill) = SkillName::parse(&report.name)
+            && let Some(trial) = library.state()?.of(&skill).trial
         {
-            context.refresh_lock(&library, &skill);
-            if let Some(trial) = library.state()?.of(&skill).trial {
-                let reach = TrialReach::of(context, &library, &skill, &trial)?;
-                reach.sentences().iter().for_each(|sentence| report.add(sentence));
-            }
+            let reach = TrialReach::of(context, &library, &skill, &trial)?;
+            reach.sentences().iter().for_each(|sentence| report.add(sentence));
         }
         Ok(report)
     };

@@ -3,7 +3,7 @@
 use clap::Args;
 use library::{Action, Library};
 use skill::SkillName;
-use skill_manage::{Rollback, Status};
+use skill_manage::{Rollback, Status, roll_back};
 
 use crate::{
     commands::manage::{NoteArgs, print},
@@ -40,11 +40,9 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
         notes: args.notes.notes(),
         dry_run: args.notes.dry_run,
     };
-    let elsewhere = || context.elsewhere();
     let mut library = context.library_with_past(&rollback.skill)?;
-    let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
+    let report = context.change(&mut library, |library, acting| roll_back(library, &rollback, acting))?;
     if report.status == Status::Applied {
-        context.refresh_lock(&library, &rollback.skill);
         note_uninstalled(context, &library, &rollback.skill)?;
     }
     context.note_behind(&library);

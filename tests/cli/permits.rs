@@ -91,3 +91,17 @@ fn install_places_nothing_for_denied_agents() {
     assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 2);
     assert!(root.join(".claude/skills/mine").is_symlink());
 }
+
+#[test]
+fn permission_follows_the_skill_that_a_name_means() {
+    let sandbox = Sandbox::project();
+    let source = sandbox.skill("demo", "From acme. Use in tests.", &[]);
+    let source = source.to_str().unwrap();
+    sandbox.done(&["publish", source, "--owner", "acme", "--version", "1.0.0"]);
+    sandbox.done(&["install", "acme/demo", "--global"]);
+    let config = sandbox.skillhub_home().join("config.toml");
+    sandbox.done(&["install", source]);
+    fs::write(&config, "[[permissions]]\nskill = 'acme/demo'\ndecision = 'deny'\n").unwrap();
+    assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
+    sandbox.ask(&["status", "demo", "--global"]).refused(7, "not_found");
+}

@@ -42,7 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("web", &["skill", "scan", "registry-index", "ops"]),
     ("server", &["skill", "scan", "library", "registry-index", "client", "web"]),
     ("cluster", &["skill", "scan", "registry-index", "client", "web", "server"]),
-    ("gateway", &["skill", "scan", "library", "skill-manage", "agent", "compose", "evolve", "ops", "web"]),
+    ("gateway", &["skill", "scan", "library", "skill-manage", "agent", "evolve", "ops", "web"]),
     (
         "mcp",
         &[

@@ -4,9 +4,9 @@ use std::io::Read;
 
 use clap::Args;
 use compose::{Approval, Executor, Failure, RunLimits, Trace};
+use ops::Refusal;
 use serde_json::{Value, json};
 use skill::counted;
-use skill::failure::FailureKind;
 
 use crate::{
     composing::Composing,
@@ -110,7 +110,7 @@ fn plan(
     tool: &compose::ComposedTool,
     input: Value,
 ) -> Result<Exit, CliError> {
-    let plan = executor.plan(tool, input).map_err(|failure| error(&failure, Value::Null))?;
+    let plan = executor.plan(tool, input).map_err(|failure| Refusal::of_tool(&failure, Value::Null))?;
     let mut document = json!({"ok": true, "status": "dry_run"});
     document["plan"] = plan;
     context.out.answer(&document, |out| {
@@ -135,7 +135,7 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     if let Some(failure) = &trace.error {
         let hint = failure.hint.clone().unwrap_or_else(|| format!("see every step: skillhub tools trace {id}"));
         let failure = Failure { hint: Some(hint), ..failure.clone() };
-        return Err(error(&failure, json!({"trace": id, "status": trace.status})));
+        return Err(Refusal::of_tool(&failure, json!({"trace": id, "status": trace.status})).into());
     }
     let skipped = trace.steps.iter().filter(|step| step.error.is_some()).count();
     if skipped > 0 {
@@ -150,13 +150,4 @@ fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
         Value::String(text) => writeln!(out, "{text}"),
         other => writeln!(out, "{}", serde_json::to_string_pretty(other).unwrap_or_default()),
     })
-}
-
-fn error(failure: &Failure, details: Value) -> CliError {
-    let kind = compose::class_of(&failure.code);
-    let code = if kind == FailureKind::Refused { "policy_denied" } else { compose::known_code(&failure.code) };
-    let mut error = CliError::new(code, kind.into(), failure.message.clone());
-    error.hint.clone_from(&failure.hint);
-    error.details = Box::new(details);
-    error
 }

@@ -47,9 +47,7 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
         return Err(CliError::usage("no skills are named").hint("name skills, or pass --all"));
     }
     let composing = Composing::new(context, None)?;
-    let names = if args.all { composing.names() } else { names(context, &args.names)? };
-    let mut compiled = composing.workshop().compile(&names).map_err(failed)?;
-    compiled.skills.retain(|name, _| !composing.hides(name));
+    let compiled = context.compile_tools(&composing.workshop(), names(context, &args.names)?)?;
     context.out.answer(&compiled, |out| {
         for (name, outcome) in &compiled.skills {
             match outcome {

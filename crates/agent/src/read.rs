@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use library::{Head, Scope};
+use serde_json::{Value, json};
 use skill::{Limits, SkillName, SkillPath, validate::load};
 
 use crate::{
@@ -223,6 +224,16 @@ fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &Liste
 }
 
 impl Instructions {
+    /// Formats the skill as JSON, with its instructions as they are given to the reader.
+    pub fn document(&self, content: &str) -> Value {
+        let files: Vec<&str> = self.files.iter().map(SkillPath::as_str).collect();
+        json!({
+            "ok": true, "name": self.name.as_str(), "path": self.path, "content": content, "files": files,
+            "revision": self.head.as_ref().map(|head| &head.id), "allowed_tools": self.declared.tools,
+            "edited": self.edited, "digest": self.digest, "held": self.held, "warnings": self.warnings,
+        })
+    }
+
     /// Formats the instructions for a model: in `<skill_content>`, with the skill's folder and files, and at most
     /// `limit` bytes of instructions.
     pub fn skill_content(&self, limit: usize) -> String {

@@ -21,6 +21,13 @@ pub enum Visibility {
     Unusable(String),
 }
 
+impl Visibility {
+    /// Returns whether the agent may know that the skill exists.
+    pub fn is_granted(&self) -> bool {
+        !matches!(self, Self::Denied | Self::NotOnList)
+    }
+}
+
 impl ListedSkill {
     /// Returns the decision of our own readers for an agent. Reasons that apply to every agent take precedence.
     pub fn visibility(&self, settings: &Settings, agent: &str) -> Visibility {
@@ -50,7 +57,7 @@ impl Settings {
     /// Returns whether the configuration lets an agent see a skill, by its bare name and, if it was installed,
     /// `owner/name`.
     pub fn grants_visibility(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
-        !matches!(permitted(self, agent, name, qualified), Visibility::Denied | Visibility::NotOnList)
+        permitted(self, agent, name, qualified).is_granted()
     }
 }
 

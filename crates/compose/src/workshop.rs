@@ -166,8 +166,7 @@ impl<'a> ToolManager<'a> {
         self.catalogue.libraries().first().map(Store::of).ok_or(WorkshopError::NoLibrary)
     }
 
-    /// Compiles the named skills, or all that agents may see if none is named. From then on their tools follow the
-    /// skills.
+    /// Compiles the named skills. From then on their tools follow the skills.
     ///
     /// # Errors
     /// A skill does not exist, or the stored tools cannot be used. A skill that does not compile is not an error but
@@ -176,10 +175,7 @@ impl<'a> ToolManager<'a> {
         for name in names {
             self.catalogue.find(name)?;
         }
-        let wanted: BTreeSet<&str> = match names.is_empty() {
-            true => self.catalogue.visible().map(|listed| listed.name.as_str()).collect(),
-            false => names.iter().map(SkillName::as_str).collect(),
-        };
+        let wanted: BTreeSet<&str> = names.iter().map(SkillName::as_str).collect();
         let store = self.store()?;
         let known = store.read()?;
         let mut outcomes = self.outcomes(&known, &wanted);

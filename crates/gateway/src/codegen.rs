@@ -2,13 +2,11 @@
 
 use agent::decisions::{Channel, Operation};
 use axum::{Json, body::Bytes};
-use compose::{ToolHost, ToolManager};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use skill::SkillName;
 use web::{ApiError, extract::RawBody};
 
-use crate::gateway::{ApiResult, Caller, Work, into_api_error, read, work_for};
+use crate::gateway::{ApiResult, Caller, Work, read, work_for};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,26 +23,15 @@ fn names(work: &Work<'_>, body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
 /// Checks a route against the decision table for every skill that its body names.
 fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), ApiError> {
     let operation = Operation::find(Channel::Http, route);
-    names.iter().try_for_each(|name| operation.map_or(Ok(()), |operation| work.admit(operation, name)))
+    operation.map_or(Ok(()), |operation| work.admit(operation, names.iter().cloned(), []))
 }
 
-fn is_seen(work: &Work<'_>, name: &str) -> bool {
-    SkillName::parse(name).is_ok_and(|name| work.sees(&name))
-}
-
-/// Runs a function with the workshop of the skills as they are now.
-fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, ApiError> {
-    let tools = work.place.tool_hosts()?.tools();
-    work.live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools })).map_err(into_api_error)
-}
-
-/// Compiles the named skills, or all skills if none is named.
+/// Compiles the named skills, or all that the caller sees if none is named.
 pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
-        let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(into_api_error)?;
-        compiled.skills.retain(|name, _| is_seen(work, name));
+        let compiled = work.place.with_tools(work.live, |workshop| work.place.compile_tools(workshop, names))??;
         Ok(Json(compiled.document()))
     })
     .await
@@ -52,13 +39,8 @@ pub async fn compile(caller: Caller, RawBody(body): RawBody) -> ApiResult {
 
 /// Lists the compiled tools and their state.
 pub async fn status(caller: Caller) -> ApiResult {
-    work_for(caller, |work| {
-        let entries = workshop(work, |workshop| workshop.follow())?.map_err(into_api_error)?;
-        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(work, skill));
-        let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
-        Ok(Json(json!({"ok": true, "tools": tools})))
-    })
-    .await
+    work_for(caller, |work| Ok(Json(work.place.with_tools(work.live, |workshop| work.place.list_tools(workshop))??)))
+        .await
 }
 
 /// Removes the tools of the named skills.
@@ -66,9 +48,7 @@ pub async fn remove(caller: Caller, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
-        workshop(work, |workshop| workshop.remove(&names))?.map_err(into_api_error)?;
-        let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-        Ok(Json(json!({"ok": true, "removed": removed})))
+        Ok(Json(work.place.with_tools(work.live, |workshop| work.place.remove_tools(workshop, &names))??))
     })
     .await
 }

@@ -217,18 +217,9 @@ pub(crate) fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
-    let elsewhere = || work.place.elsewhere();
-    let policy = work.place.policy()?.with_evolution(work.place.settings()?.mentions_evolution(&work.actor.id));
-    let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
-    let report = run(&mut library, &context).map_err(into_api_error)?;
+    let (mut report, warning) = work.place.change(&mut library, run)?;
+    warning.iter().for_each(|warning| report.add(warning));
     let mut document = json!(report);
-    if report.status == Status::Applied
-        && let Ok(skill) = SkillName::parse(&report.name)
-        && let Some(warning) = work.place.lock_warning(&library, &skill)
-    {
-        let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
-        document["message"] = Value::String(said);
-    }
     if let Some(id) = report.proposal.filter(|_| report.status == Status::Proposed) {
         document["hint"] = json!(format!(
             "review it with `GET /api/proposals/{id}`; a person decides with `POST /api/proposals/{id}/accept` or \

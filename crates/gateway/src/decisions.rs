@@ -1,8 +1,8 @@
 //! Checks each route against the decision table before its handler runs ([`held_to_table`]).
 
 use agent::{
-    Catalogue, ListedSkill, Settings, Visibility,
-    decisions::{Act, Admission, Channel, Operation},
+    AgentError, Catalogue, ListedSkill, Settings,
+    decisions::{Act, Channel, Operation},
 };
 use axum::{
     extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State},
@@ -10,16 +10,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use library::{ActorKind, ProposalEntry};
+use library::ProposalId;
 use skill::SkillName;
-use skill_manage::{
-    ManageError,
-    review::{self, ProposalRef, ReviewError},
-};
+use skill_manage::review::ProposalRef;
 use web::ApiError;
 
 use crate::{
-    gateway::{RequestCredentials, Shared, Surface, Work, into_api_error, run_blocking, skill_name},
+    gateway::{RequestCredentials, Shared, Surface, Work, into_api_error, run_blocking},
     pages::{refused, reviewer_token_of},
 };
 
@@ -66,23 +63,10 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     let of = |fields: &'static [&'static str]| {
         values.iter().filter(move |(key, _)| fields.contains(&key.as_str())).map(|(_, value)| value.as_str())
     };
-    for name in of(operation.skills).filter_map(|text| work.skill_called(text).ok()) {
-        work.admit(operation, &name)?;
-    }
+    let skills = of(operation.skills).filter_map(|text| work.skill_called(text).ok());
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
-    for target in targets.filter(|_| operation.act != Act::Decides) {
-        let entry = match review::library_with(work.place.libraries()?, &target.id) {
-            Ok(library) => library.proposal(&target.id).map_err(into_api_error)?,
-            // The handler reports the missing proposal.
-            Err(_) => None,
-        };
-        let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
-        if !work.sees(skill) {
-            return Err(into_api_error(ManageError::from(ReviewError::NotFound(target.id))));
-        }
-        work.admit(operation, skill)?;
-    }
-    Ok(())
+    let targets = targets.filter(|_| operation.act != Act::Decides);
+    work.admit(operation, skills, targets.map(|target| target.id))
 }
 
 impl Work<'_> {
@@ -93,65 +77,47 @@ impl Work<'_> {
     /// # Errors
     /// The text is not a valid name, or it is ambiguous.
     pub fn skill_called(&self, text: &str) -> Result<SkillName, ApiError> {
-        let (parsed, settings) = (skill_name(text), self.place.settings()?);
+        let (parsed, settings) = (ops::exact_name(text), self.place.settings()?);
         let called = |catalogue: &Catalogue| catalogue.called(text, |listed| self.sees_listed(&settings, listed));
         let Some(called) = self.live.with(called).map_err(into_api_error)?.map_err(into_api_error)? else {
-            return parsed;
+            return Ok(parsed?);
         };
         match &parsed {
-            Ok(name) if self.place.library_of(name)?.head(name).map_err(into_api_error)?.is_some() => parsed,
+            Ok(name) if self.place.library_of(name)?.head(name).map_err(into_api_error)?.is_some() => Ok(parsed?),
             _ => Ok(called),
         }
     }
 
-    /// Checks an operation on a skill against the decision table.
+    /// Checks an operation on skills and proposals against the decision table.
     ///
     /// # Errors
     /// The operation is denied, with the same answer as for a skill that does not exist; or it needs a person's
     /// approval.
-    pub fn admit(&self, operation: &Operation, name: &SkillName) -> Result<(), ApiError> {
-        let settings = self.place.settings()?;
-        if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
-            return Ok(());
-        }
-        match operation.admit(Channel::Http, name, &self.visibility(&settings, name)?).map_err(into_api_error)? {
-            Admission::Go => Ok(()),
-            Admission::Ask => Err(into_api_error(agent::AgentError::Asked(name.clone()))),
-        }
+    pub fn admit(
+        &self,
+        operation: &Operation,
+        skills: impl IntoIterator<Item = SkillName>,
+        proposals: impl IntoIterator<Item = ProposalId>,
+    ) -> Result<(), ApiError> {
+        let sight = self.place.visibility_to(None, Some(self.live))?;
+        let proposals = proposals.into_iter().map(|id| (id.clone(), self.place.own_library_with_proposal(&id)));
+        let ask = |skill: &SkillName| Err(AgentError::Asked(skill.clone()).into());
+        Ok(ops::admit(operation, Channel::Http, sight, skills, proposals, ask)?)
     }
 
-    /// Returns whether the caller may know that a skill exists.
-    pub fn sees(&self, name: &SkillName) -> bool {
-        let seen = || -> Result<bool, ApiError> {
-            let settings = self.place.settings()?;
-            if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
-                return Ok(true);
-            }
-            Ok(!matches!(self.visibility(&settings, name)?, Visibility::Denied | Visibility::NotOnList))
-        };
-        seen().unwrap_or(false)
+    /// Returns a predicate for skills that the caller may know of.
+    ///
+    /// # Errors
+    /// A library or the configuration cannot be read.
+    pub fn seen(&self) -> Result<impl Fn(&SkillName) -> bool, ApiError> {
+        let sight = self.place.visibility_to(None, Some(self.live))?;
+        Ok(move |name: &SkillName| sight(name).is_granted())
     }
 
-    /// Returns whether the caller may know of a skill of the catalogue, like [`sees`](Self::sees).
+    /// Returns whether the caller may know of a skill of the catalogue, like [`seen`](Self::seen).
     pub fn sees_listed(&self, settings: &Settings, listed: &ListedSkill) -> bool {
-        let is_person = self.actor.kind == ActorKind::Person;
-        is_person || settings.grants_visibility(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
-    }
-
-    fn visibility(&self, settings: &Settings, name: &SkillName) -> Result<Visibility, ApiError> {
-        let listed = self
-            .live
-            .with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))
-            .map_err(into_api_error)?;
-        let qualified = match listed {
-            Some(qualified) => Some(qualified),
-            None => {
-                let head = self.place.library_of(name)?.head(name).map_err(into_api_error)?;
-                let origin = head.and_then(|head| head.origin);
-                origin.and_then(|origin| origin.qualified_name())
-            }
-        };
-        Ok(settings.visibility(&self.actor.id, name.as_str(), qualified.as_deref()))
+        let grants = |agent| settings.grants_visibility(agent, listed.name.as_str(), listed.qualified().as_deref());
+        self.place.is_person() || grants(&self.place.actor.id)
     }
 }
 

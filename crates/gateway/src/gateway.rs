@@ -9,13 +9,12 @@ use axum::{
     extract::FromRequestParts,
     http::{StatusCode, request::Parts},
 };
-use jiff::Timestamp;
 use library::{Actor, ActorKind};
 use ops::{OpenWorkspace, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use skill::{Limits, SkillName, failure::Fails};
-use skill_manage::{ManageError, RequestError, Reviewer};
+use skill::{Limits, failure::Fails};
+use skill_manage::Reviewer;
 use tokio::sync::Semaphore;
 use web::{ApiError, ServerLimits, TrustedProxies, extract::json, on_thread};
 
@@ -48,9 +47,7 @@ pub(crate) type Shared = Arc<Gateway>;
 pub(crate) struct Work<'a> {
     pub place: Workspace,
     pub live: &'a CatalogueCache,
-    pub actor: Actor,
     pub reviewer: Option<Reviewer>,
-    pub now: Timestamp,
 }
 
 /// The interface through which a request came. It names the agent that holds the gateway's token.
@@ -131,19 +128,17 @@ impl Gateway {
     }
 
     fn work(&self, asker: &RequestCredentials) -> Result<Work<'_>, ApiError> {
-        let (mut actor, now) = (asker.surface.actor(), Timestamp::now());
-        let mut place = (self.open)(actor.clone())?;
+        let mut place = (self.open)(asker.surface.actor())?;
         let reviewer = match &asker.reviewer_token {
             None => None,
             // For a request that only reads, an expired token means that the caller is not a person.
-            Some(token) if asker.reads => Reviewer::with_token(&place.home, token, now).ok(),
-            Some(token) => Some(Reviewer::with_token(&place.home, token, now).map_err(into_api_error)?),
+            Some(token) if asker.reads => Reviewer::with_token(&place.home, token, place.now).ok(),
+            Some(token) => Some(Reviewer::with_token(&place.home, token, place.now).map_err(into_api_error)?),
         };
         if let Some(person) = &reviewer {
-            actor = person.actor().clone();
-            place = (self.open)(actor.clone())?;
+            place = (self.open)(person.actor().clone())?;
         }
-        Ok(Work { place, live: &self.live, actor, reviewer, now })
+        Ok(Work { place, live: &self.live, reviewer })
     }
 }
 
@@ -173,12 +168,6 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 /// Converts an error of the lower crates.
 pub(crate) fn into_api_error(error: impl Fails) -> ApiError {
     ApiError::of(&error)
-}
-
-/// Parses the name of a skill in a path.
-pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
-    SkillName::parse(text)
-        .map_err(|fault| into_api_error(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
 }
 
 /// Parses a JSON body, whatever its content type. Unknown fields are rejected.

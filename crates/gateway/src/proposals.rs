@@ -1,7 +1,6 @@
 //! HTTP routes for proposals, and the decisions of people about them.
 
 use axum::{Json, http::StatusCode};
-use library::Library;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill_manage::{
@@ -32,10 +31,10 @@ pub struct ProposalFilter {
 pub async fn list(caller: Caller, Parameters(wanted): Parameters<ProposalFilter>) -> ApiResult {
     work_for(caller, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
-        let libraries = work.place.libraries()?;
+        let (libraries, is_seen) = (work.place.libraries()?, work.seen()?);
         let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(into_api_error)?;
-        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
-        Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.now)))
+        entries.retain(|entry| entry.skill().is_none_or(&is_seen));
+        Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.place.now)))
     })
     .await
 }
@@ -52,16 +51,8 @@ pub struct DiffQuery {
 pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Parameters<DiffQuery>) -> ApiResult {
     work_for(caller, move |work| {
         let target = target(&id)?;
-        let library = library_with(work, &target)?;
-        let mut document = documents::proposal(&library, &target).map_err(into_api_error)?.document(work.now);
-        // A decided or damaged proposal may have nothing left to compare.
-        let difference = review::difference(&library, &target, against.onto_head).ok();
-        if let Some(difference) = &difference {
-            document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());
-        }
-        document["diff"] = json!(difference.as_ref().map(|difference| &difference.text));
-        document["conflicts"] = json!(difference.map(|difference| difference.conflicts).unwrap_or_default());
-        Ok(Json(document))
+        let library = work.place.own_library_with_proposal(&target.id)?;
+        Ok(Json(work.place.proposal_document(&library, &target, against.onto_head)?))
     })
     .await
 }
@@ -94,7 +85,7 @@ pub async fn reject(caller: Caller, Path(id): Path<String>, RawBody(body): RawBo
 /// The caller has not proven to be a person, or the change is refused.
 pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Value, ApiError> {
     let (accept, reviewer) = (Accept { target, reason, trial: None }, reviewer(work, "accept a proposal")?);
-    let library = library_with(work, &accept.target)?;
+    let library = work.place.own_library_with_proposal(&accept.target.id)?;
     change(work, library, |library, context| review::accept(library, &accept, reviewer, context))
 }
 
@@ -104,15 +95,8 @@ pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<Stri
 /// The caller has not proven to be a person, or the proposal cannot be decided.
 pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
     let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "reject a proposal")?));
-    review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(into_api_error)
-}
-
-/// Returns the library that has a proposal: the writable library, or the folder of a group below it.
-///
-/// # Errors
-/// Neither has the proposal.
-pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Library, ApiError> {
-    review::library_with(work.place.libraries()?, &target.id).map_err(into_api_error)
+    let mut library = work.place.own_library_with_proposal(&reject.target.id)?;
+    review::reject(&mut library, &reject, decider, work.place.now).map_err(into_api_error)
 }
 
 /// Returns the person who makes the request; `what` names the operation in the error.

@@ -48,7 +48,7 @@ pub async fn prompt(caller: Caller, Path(form): Path<String>) -> ApiResult {
     };
     let named = Form::named(&form).ok_or_else(none)?;
     work_for(caller, move |work| {
-        let (settings, agent) = (work.place.settings()?, &work.actor.id);
+        let (settings, agent) = (work.place.settings()?, &work.place.actor.id);
         let text = work
             .live
             .prompt(&settings, agent, ListOptions::for_agent(named, &settings, agent))

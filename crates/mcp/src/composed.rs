@@ -1,15 +1,13 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
 use agent::{AllowedTool, Catalogue, ListedSkill, Settings, Visibility, matches};
-use compose::{
-    Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry, ToolHost, ToolManager, class_of, known_code,
-};
+use compose::{Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry};
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
-    failure::{Failure, FailureKind, Hint, NextStep},
+    failure::{FailureKind, Hint, NextStep},
 };
 
 use crate::{
@@ -17,18 +15,12 @@ use crate::{
     tool::{Call, ToolResult, object},
 };
 
-/// Runs `work` with a [`ToolManager`] over the current catalogue and the tools of all configured hosts.
-pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, Refusal> {
-    let tools = call.place.tool_hosts()?.tools();
-    Ok(call.live.with(|catalogue| work(&ToolManager { catalogue, tools: &tools }))?)
-}
-
 /// Returns the composed tools that the agent may call, all composed tools, and the agent's [`Access`].
 fn offered<'s>(
     call: &Call<'s>,
     settings: &'s Settings,
 ) -> Result<(Vec<ComposedTool>, Vec<ComposedTool>, Access<'s>), Refusal> {
-    workshop(call, |workshop| {
+    call.place.with_tools(call.live, |workshop| {
         let entries = workshop.follow()?;
         let access = Access::new(workshop.catalogue, settings, call.agent);
         let offered = access.offered(&entries).into_iter().cloned().collect();
@@ -169,13 +161,13 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     let asking = executor(Approval::None);
     let level = asking.level(tool);
     if level > Approval::None {
-        let plan = asking.plan(tool, input.clone()).map_err(|failure| refused(&failure, json!({})))?;
+        let plan = asking.plan(tool, input.clone()).map_err(|failure| Refusal::of_tool(&failure, json!({})))?;
         let question = Question::new(question(tool, level, &plan), &asking.consent(tool, &input));
         let hint = format!("ask a person to run `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
         call.ask(&tool.name, question, hint)?;
     }
     let trace = executor(level).run(tool, input);
-    let id = compose::trace_id(call.now);
+    let id = compose::trace_id(call.place.now);
     // A trace that cannot be stored is not an error: the steps have run, and a failure would make the agent repeat
     // them.
     let kept = call.live.with(|catalogue| {
@@ -184,7 +176,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     })?;
     let id = kept.map(|()| id);
     match &trace.error {
-        Some(failure) => Err(refused(failure, json!({"trace": id, "status": trace.status}))),
+        Some(failure) => Err(Refusal::of_tool(failure, json!({"trace": id, "status": trace.status}))),
         None => {
             let text = match &trace.output {
                 Value::String(text) => text.clone(),
@@ -222,13 +214,6 @@ fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
         agent::single_line(&told.join("; ")),
         agent::single_line(&reached)
     )
-}
-
-fn refused(failure: &compose::Failure, details: Value) -> Refusal {
-    let kind = class_of(&failure.code);
-    let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
-    let told = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
-    Refusal { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
 }
 
 #[cfg(test)]

@@ -157,15 +157,16 @@ impl Server {
             if cancelled.is_cancelled() {
                 return Err(called_off());
             }
-            let place = (shared.open)(actor.clone())?;
-            let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
+            let mut place = (shared.open)(actor)?;
+            place.agent_in_charge.clone_from(&shared.options.agent);
+            let agent = place.agent(None);
             let (place, live) = (&place, &shared.live);
             let offered = &|call: &Call<'_>| offer::names(call, &shared.options);
             let cancelled = stopped.as_ref();
             let (agreed, answer) = (answers.agreed.as_slice(), answers.latest.as_ref());
             let (run, authored, session) = (run.as_deref(), authored.as_ref(), &session);
-            let (now, agent) = (Timestamp::now(), agent.as_str());
-            work(&Call { place, actor, now, agent, live, agreed, answer, cancelled, run, offered, session, authored })
+            let agent = agent.as_str();
+            work(&Call { place, agent, live, agreed, answer, cancelled, run, offered, session, authored })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {

@@ -5,9 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use agent::{CatalogueCache, Declared, ListedSkill, Session, Settings, Visibility};
-use jiff::Timestamp;
-use library::Actor;
+use agent::{CatalogueCache, Declared, Session, Visibility};
 use ops::{Question, Refusal, Workspace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -60,9 +58,6 @@ pub(crate) type ListedNames = BTreeMap<&'static str, &'static str>;
 pub(crate) struct Call<'a> {
     /// The opened project and user libraries.
     pub place: &'a Workspace,
-    /// The client, by the name that its connection gave.
-    pub actor: Actor,
-    pub now: Timestamp,
     /// Agent id for permission checks.
     pub agent: &'a str,
     /// Catalogue of available skills, kept up to date.
@@ -130,22 +125,9 @@ impl Spec {
 }
 
 impl Call<'_> {
-    /// Determines the visibility of a skill to the agent, under the configuration.
-    pub fn visibility(&self, settings: &Settings, name: &SkillName) -> Result<Visibility, Refusal> {
-        let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(ListedSkill::qualified))?;
-        let of_history = || -> Result<Option<String>, Refusal> {
-            let origin = self.place.library()?.head(name)?.and_then(|head| head.origin);
-            Ok(origin.and_then(|origin| origin.qualified_name()))
-        };
-        let qualified = listed.map_or_else(of_history, |name| Ok(Some(name)))?;
-        Ok(settings.visibility(self.agent, name.as_str(), qualified.as_deref()))
-    }
-
-    /// Returns whether the agent may know that the skill exists.
-    pub fn sees(&self, settings: &Settings, name: &SkillName) -> bool {
-        let sight = self.visibility(settings, name);
-        !settings.restricts_skills()
-            || sight.is_ok_and(|sight| !matches!(sight, Visibility::Denied | Visibility::NotOnList))
+    /// Returns a function for the visibility of skills to the agent, under the configuration.
+    pub fn sight(&self) -> Result<impl Fn(&SkillName) -> Visibility, Refusal> {
+        self.place.visibility_to(None, Some(self.live))
     }
 }
 

@@ -12,19 +12,15 @@ mod review_question;
 pub(crate) mod skills;
 
 use agent::{
-    PermissionDecision, Settings,
-    decisions::{Act, Admission, Channel, Operation},
+    PermissionDecision,
+    decisions::{Act, Channel, Operation},
 };
-use library::ProposalEntry;
 use ops::{Question, Refusal};
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use skill::{SkillName, failure::FailureKind};
-use skill_manage::{
-    ManageError,
-    review::{ProposalRef, ReviewError},
-};
+use skill_manage::review::ProposalRef;
 
 use crate::{
     systems::SYSTEMS,
@@ -74,7 +70,7 @@ impl Spec {
         }
         let operation = self.operation()?;
         let arguments = names::by_folder(call, &settings, self, operation, arguments)?;
-        self.admit(call, &settings, operation, &arguments)?;
+        self.admit(call, operation, &arguments)?;
         match decision {
             PermissionDecision::Ask => {
                 let text = match self.effect {
@@ -105,49 +101,22 @@ impl Spec {
     }
 
     /// Checks a call against the decision table.
-    fn admit(
-        &self,
-        call: &Call<'_>,
-        settings: &Settings,
-        operation: &Operation,
-        arguments: &JsonObject,
-    ) -> Result<(), Refusal> {
+    fn admit(&self, call: &Call<'_>, operation: &Operation, arguments: &JsonObject) -> Result<(), Refusal> {
         // Tools that only read answer a hidden name and a missing one alike, with similar names.
-        if operation.act == Act::Reads || !settings.restricts_skills() {
+        if operation.act == Act::Reads {
             return Ok(());
         }
         let texts =
             |fields: &'static [&'static str]| fields.iter().flat_map(move |field| texts_in(arguments.get(*field)));
-        for name in texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok()) {
-            let admission = operation.admit(Channel::Mcp, &name, &call.visibility(settings, &name)?)?;
-            self.ask(call, admission, &name, arguments)?;
-        }
-        for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
-            // The tool itself reports a proposal that does not exist.
-            let Ok(library) = call.place.library_with_proposal(&target.id) else { continue };
-            let entry = library.proposal(&target.id)?;
-            let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
-            let admission = operation.admit(Channel::Mcp, skill, &call.visibility(settings, skill)?);
-            let admission = admission.map_err(|_hidden| ManageError::from(ReviewError::NotFound(target.id)))?;
-            self.ask(call, admission, skill, arguments)?;
-        }
-        Ok(())
-    }
-
-    /// Requests confirmation for a skill if the decision table requires it.
-    fn ask(
-        &self,
-        call: &Call<'_>,
-        admission: Admission,
-        skill: &SkillName,
-        arguments: &JsonObject,
-    ) -> Result<(), Refusal> {
-        if admission == Admission::Go {
-            return Ok(());
-        }
-        let text = format!("Allow the agent to use {} on the skill {skill}?", self.name);
-        let question = Question::new(text, &json!([self.name, arguments]));
-        call.ask(&format!("{} on {skill}", self.name), question, "ask a person to do it on the command line")
+        let skills = texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok());
+        let proposals = texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
+        let proposals = proposals.map(|ProposalRef { id, .. }| (id.clone(), call.place.library_with_proposal(&id)));
+        let ask = |skill: &SkillName| {
+            let text = format!("Allow the agent to use {} on the skill {skill}?", self.name);
+            let question = Question::new(text, &json!([self.name, arguments]));
+            call.ask(&format!("{} on {skill}", self.name), question, "ask a person to do it on the command line")
+        };
+        ops::admit(operation, Channel::Mcp, call.sight()?, skills, proposals, ask)
     }
 }
 

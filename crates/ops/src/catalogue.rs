@@ -101,13 +101,7 @@ impl Workspace {
     /// # Errors
     /// A library cannot be read.
     pub fn has_skill(&self, skill: &SkillName) -> Result<bool, Refusal> {
-        for library in self.visible() {
-            let library = self.within(library?, skill)?;
-            if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(self.first_with(skill, |_| true)?.is_some())
     }
 
     /// Resolves an argument to a skill, by its folder name, or by the name in its `SKILL.md` if that is unique.

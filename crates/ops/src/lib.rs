@@ -6,6 +6,7 @@
 //! document, or a [`Refusal`], which the host displays.
 
 mod catalogue;
+mod change;
 mod config_file;
 mod decide;
 mod enable;
@@ -28,6 +29,7 @@ mod visible;
 mod workspace;
 
 pub use catalogue::{builtin, skill_name};
+pub use change::exact_name;
 pub use config_file::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
 pub use decide::{Decision, InboxItem, ShownItem};
 pub use inbox::{Alarms, Inbox, InboxSkill, REASONS};
@@ -39,6 +41,6 @@ pub use setup::{Note, Setup, Variables};
 pub use tools::stop_tools;
 pub use uploads::Upload;
 pub use views::{AgentViews, Difference, MissingLink, MissingSkills, Remedy, move_aside};
-pub use visibility::{FolderVisibility, qualified};
+pub use visibility::{FolderVisibility, admit};
 pub use visible::{push_shown, visible};
 pub use workspace::{OpenWorkspace, SERVER_TOKEN_VARIABLE, SKILLS_FOLDER, TOKEN_VARIABLE, Used, Workspace};

@@ -5,7 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use compose::{Hosts, Native, ToolSettings};
+use agent::{Catalogue, CatalogueCache};
+use compose::{Compiled, Hosts, Native, ToolHost, ToolManager, ToolSettings, class_of, known_code};
+use serde_json::{Value, json};
+use skill::{
+    SkillName,
+    failure::{Failure, FailureKind, Hint},
+};
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
@@ -18,7 +24,73 @@ pub fn stop_tools() {
     drop(kept);
 }
 
+impl Refusal {
+    /// Converts the failure of a composed tool.
+    pub fn of_tool(failure: &compose::Failure, details: Value) -> Self {
+        let kind = class_of(&failure.code);
+        let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
+        let told = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
+        Self { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
+    }
+}
+
 impl Workspace {
+    /// Runs a function with the manager of the tools that are compiled from the skills of a catalogue.
+    ///
+    /// # Errors
+    /// The configuration of tools or servers is invalid, or the catalogue cannot be read.
+    pub fn with_tools<T>(&self, live: &CatalogueCache, run: impl FnOnce(&ToolManager<'_>) -> T) -> Result<T, Refusal> {
+        let tools = self.tool_hosts()?.tools();
+        Ok(live.with(|catalogue| run(&ToolManager { catalogue, tools: &tools }))?)
+    }
+
+    /// Compiles the named skills, or all that the actor sees if none is named.
+    ///
+    /// # Errors
+    /// A skill does not exist, or the stored tools cannot be used.
+    pub fn compile_tools(&self, manager: &ToolManager<'_>, mut names: Vec<SkillName>) -> Result<Compiled, Refusal> {
+        let is_hidden = self.hidden_in(manager.catalogue)?;
+        if names.is_empty() {
+            names = manager.catalogue.visible().map(|listed| listed.name.clone()).collect();
+            names.retain(|name| !is_hidden(name.as_str()));
+        }
+        let mut compiled = manager.compile(&names)?;
+        compiled.skills.retain(|name, _| !is_hidden(name));
+        Ok(compiled)
+    }
+
+    /// Returns the document of the compiled tools whose skills the actor may know of.
+    ///
+    /// # Errors
+    /// The stored tools cannot be used.
+    pub fn list_tools(&self, manager: &ToolManager<'_>) -> Result<Value, Refusal> {
+        let (is_hidden, entries) = (self.hidden_in(manager.catalogue)?, manager.follow()?);
+        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && !is_hidden(skill));
+        let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
+        Ok(json!({"ok": true, "tools": tools}))
+    }
+
+    /// Removes the tools of skills, and returns the document of it.
+    ///
+    /// # Errors
+    /// One of the skills was never compiled. Nothing is removed then.
+    pub fn remove_tools(&self, manager: &ToolManager<'_>, names: &[SkillName]) -> Result<Value, Refusal> {
+        manager.remove(names)?;
+        let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
+        Ok(json!({"ok": true, "removed": removed}))
+    }
+
+    /// Returns a predicate for the skills of a catalogue that the actor may not know of.
+    fn hidden_in(&self, catalogue: &Catalogue) -> Result<impl Fn(&str) -> bool, Refusal> {
+        let (settings, agent, is_person) = (self.settings()?, self.agent(None), self.is_person());
+        Ok(move |name: &str| {
+            let listed = SkillName::parse(name).ok().and_then(|name| catalogue.find(&name).ok());
+            let is_denied =
+                listed.is_some_and(|listed| !settings.grants_visibility(&agent, name, listed.qualified().as_deref()));
+            !is_person && is_denied
+        })
+    }
+
     /// Returns the hosts of the tools that steps may call, as configured. They are cached per process as long as the
     /// configuration is unchanged, so started servers keep running.
     ///

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use agent::{Settings, Visibility};
+use agent::{
+    Catalogue, CatalogueCache, ListedSkill, Settings, Visibility,
+    decisions::{Admission, Channel, Operation},
+};
 use client::{AgentFolder, VisibilityOutcome};
-use library::{Library, Origin, SkillState};
+use library::{Library, LibraryError, Origin, ProposalEntry, ProposalId, SkillState};
 use skill::SkillName;
+use skill_manage::{ManageError, review::ReviewError};
 
 use crate::{refusal::Refusal, workspace::Workspace};
 
@@ -68,8 +72,47 @@ impl FolderVisibility {
 }
 
 /// Returns the qualified name of a skill that came from a registry.
-pub fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
+fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
     library.head(skill).ok().flatten()?.origin?.qualified_name()
+}
+
+/// Returns the qualified name of the skill that a name means: in the first library with its history, else in the first
+/// one that had it. A folder without history is no reason to forget a permission about the skill that it shadows.
+fn origin(libraries: &[Library], skill: &SkillName) -> Result<Option<String>, LibraryError> {
+    let heads = libraries.iter().filter_map(|library| library.head(skill).transpose());
+    let heads = heads.collect::<Result<Vec<_>, _>>()?;
+    Ok(heads.into_iter().min_by_key(|head| head.tombstone).and_then(|head| head.origin?.qualified_name()))
+}
+
+/// Checks an operation on skills and proposals against the decision table. Each proposal comes with its library. `ask`
+/// is called for a skill whose use a person has to approve.
+///
+/// # Errors
+/// The operation's error for a missing skill or proposal, or the refusal of `ask`.
+pub fn admit(
+    operation: &Operation,
+    channel: Channel,
+    sight: impl Fn(&SkillName) -> Visibility,
+    skills: impl IntoIterator<Item = SkillName>,
+    proposals: impl IntoIterator<Item = (ProposalId, Result<Library, Refusal>)>,
+    ask: impl Fn(&SkillName) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let admission = |skill: &SkillName| operation.admit(channel, skill, &sight(skill));
+    for skill in skills {
+        if admission(&skill)? == Admission::Ask {
+            ask(&skill)?;
+        }
+    }
+    for (id, library) in proposals {
+        // The operation itself reports a proposal that does not exist.
+        let Ok(library) = library else { continue };
+        let entry = library.proposal(&id)?;
+        let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
+        if admission(skill).map_err(|_hidden| ManageError::from(ReviewError::NotFound(id)))? == Admission::Ask {
+            ask(skill)?;
+        }
+    }
+    Ok(())
 }
 
 impl Workspace {
@@ -78,15 +121,37 @@ impl Workspace {
     /// # Errors
     /// Part of the configuration is invalid.
     pub fn visibility_check(&self) -> Result<impl Fn(&SkillName) -> Visibility + use<>, Refusal> {
-        let (settings, agent) = (self.settings()?, self.agent(None));
+        self.visibility_to(None, None)
+    }
+
+    /// Returns a function for the visibility of skills to the named agent, else to the acting one. A person sees all.
+    /// The origin of a skill is that of the skill which its name means, in the catalogue or else in the libraries. A
+    /// skill is denied if its origin cannot be read.
+    ///
+    /// # Errors
+    /// Part of the configuration is invalid, or a library cannot be read.
+    pub fn visibility_to<'a>(
+        &self,
+        agent: Option<&str>,
+        live: Option<&'a CatalogueCache>,
+    ) -> Result<impl Fn(&SkillName) -> Visibility + use<'a>, Refusal> {
+        let (settings, agent) = (self.settings()?, self.agent(agent));
         let is_open = self.is_person() || !settings.restricts_skills();
-        let libraries = if is_open { Vec::new() } else { self.visible_libraries()? };
-        Ok(move |skill: &SkillName| {
-            if is_open {
-                return Visibility::Seen;
+        let libraries = if is_open { Vec::new() } else { self.visible_with_groups()? };
+        let qualified = move |skill: &SkillName| -> Result<Option<String>, Refusal> {
+            let listed = |catalogue: &Catalogue| {
+                catalogue.find(skill).ok().filter(|listed| !listed.damaged).map(ListedSkill::qualified)
+            };
+            match live.map(|live| live.with(listed)).transpose()?.flatten() {
+                Some(qualified) => Ok(qualified),
+                None => Ok(origin(&libraries, skill)?),
             }
-            let qualified = libraries.iter().find_map(|library| qualified(library, skill));
-            settings.visibility(&agent, skill.as_str(), qualified.as_deref())
+        };
+        Ok(move |skill: &SkillName| match is_open {
+            true => Visibility::Seen,
+            false => qualified(skill).map_or(Visibility::Denied, |qualified| {
+                settings.visibility(&agent, skill.as_str(), qualified.as_deref())
+            }),
         })
     }
 
@@ -96,9 +161,6 @@ impl Workspace {
     /// Part of the configuration is invalid.
     pub fn seen(&self) -> Result<impl Fn(&str) -> bool + use<>, Refusal> {
         let sight = self.visibility_check()?;
-        Ok(move |name: &str| {
-            SkillName::parse(name)
-                .map_or(true, |skill| !matches!(sight(&skill), Visibility::Denied | Visibility::NotOnList))
-        })
+        Ok(move |name: &str| SkillName::parse(name).map_or(true, |skill| sight(&skill).is_granted()))
     }
 }

@@ -55,6 +55,8 @@ pub struct Workspace {
     pub now: Timestamp,
     /// Conversation id, if a client of the gateway provides it.
     pub thread: OnceLock<String>,
+    /// Agent whose permissions apply, if it is not the actor.
+    pub agent_in_charge: Option<String>,
     /// True if the client asks its user before operations on skills that require confirmation.
     pub asks_people: bool,
     /// True if the flags name an actor that is not a person.
@@ -123,6 +125,7 @@ impl Workspace {
             actor,
             now,
             thread: OnceLock::new(),
+            agent_in_charge: None,
             asks_people: false,
             place,
             watcher: crate::notify::watcher(&config.notify, &setup),
@@ -228,10 +231,11 @@ impl Workspace {
         Ok(settings)
     }
 
-    /// Returns the id of the named agent, else of the actor if it is an agent, else an empty string.
+    /// Returns the id of the named agent, else of the one in charge, else of the actor if it is an agent, else an empty
+    /// string.
     pub fn agent(&self, named: Option<&str>) -> String {
         let of_actor = || (self.actor.kind == ActorKind::Agent).then(|| self.actor.id.clone());
-        named.map(str::to_owned).or_else(of_actor).unwrap_or_default()
+        named.map(str::to_owned).or_else(|| self.agent_in_charge.clone()).or_else(of_actor).unwrap_or_default()
     }
 
     /// Returns whether a person acts.
@@ -333,7 +337,7 @@ impl Workspace {
     }
 
     /// Updates the lock file like [`Self::refresh_lock`], and returns the warning if that fails.
-    pub fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
+    pub(crate) fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
         let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
         Some(format!("the change was made, but the lock file could not be updated: {error}"))
     }

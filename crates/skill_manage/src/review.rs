@@ -166,19 +166,6 @@ pub fn list(libraries: &[Library], all: bool, skill: Option<&SkillName>) -> Resu
     Ok(entries)
 }
 
-/// Returns the library that has a proposal.
-///
-/// # Errors
-/// No library has it, or one cannot be read.
-pub fn library_with(libraries: Vec<Library>, id: &ProposalId) -> Result<Library, ManageError> {
-    for library in libraries {
-        if library.proposal(id)?.is_some() {
-            return Ok(library);
-        }
-    }
-    Err(ReviewError::NotFound(id.clone()).into())
-}
-
 /// Returns the proposal with an id.
 ///
 /// # Errors

@@ -39,7 +39,7 @@ pub async fn changes(
         let library = work.place.library_of(&name)?;
         library.head(&name).map_err(into_api_error)?.ok_or_else(|| into_api_error(FindError::NoSkill(name.clone())))?;
         let alarm = evolve::alarms(&library).map_err(into_api_error)?.remove(&name);
-        let found = InboxSkill::of(&library, &name, alarm, work.now)?;
+        let found = InboxSkill::of(&library, &name, alarm, work.place.now)?;
         let body = match &found {
             Some(skill) => page(work, guest, skill, &wanted, &judgements),
             None => html! {
@@ -171,5 +171,5 @@ fn kept(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<(), ApiErro
     let reviewer = crate::proposals::reviewer(work, "keep a change")?;
     let library = work.place.library_of(name)?;
     let (revision, _) = documents::at(&library, name, revision).map_err(into_api_error)?;
-    review::keep(&library, name, &revision, reviewer, work.now).map_err(into_api_error)
+    review::keep(&library, name, &revision, reviewer, work.place.now).map_err(into_api_error)
 }

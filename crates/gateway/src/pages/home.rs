@@ -118,7 +118,7 @@ pub async fn home(
     let asked = PageQuery::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let library = work.place.library()?;
-        let waiting = waiting(&work.place.libraries()?, work.now).map_err(into_api_error)?;
+        let waiting = waiting(&work.place.libraries()?, work.place.now).map_err(into_api_error)?;
         let mut rows = rows(work, &library, &waiting)?;
         let counts = counts(&rows);
         rows.retain(|row| is_asked_for(row, &asked));

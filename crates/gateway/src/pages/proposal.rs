@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     gateway::{Shared, Work, into_api_error},
-    proposals::{accepted, library_with, rejected},
+    proposals::{accepted, rejected},
 };
 
 /// The data of the proposal page.
@@ -49,7 +49,7 @@ pub async fn proposal(
     let Comparison { asked, wanted, judgements } = comparison;
     answer(&gateway, guest, move |work, guest| {
         let target = target(&id)?;
-        let library = library_with(work, &target)?;
+        let library = work.place.own_library_with_proposal(&target.id)?;
         let shown = documents::proposal(&library, &target).map_err(into_api_error)?;
         // By default the page shows the effect of accepting the proposal now; `onto=base` shows it as proposed.
         let is_onto_head = shown.moved && asked.onto != "base";
@@ -259,7 +259,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
 fn next(work: &Work<'_>) -> Result<String, ApiError> {
     let waits = review::list(&work.place.libraries()?, false, None).map_err(into_api_error)?;
     let first = waits.iter().find_map(|entry| match entry {
-        ProposalEntry::Whole(one) if review::state_at(one, work.now) == ProposalState::Pending => Some(&one.id),
+        ProposalEntry::Whole(one) if review::state_at(one, work.place.now) == ProposalState::Pending => Some(&one.id),
         _ => None,
     });
     Ok(first.map_or_else(|| "/review".to_owned(), |id| format!("/review/{id}")))

@@ -33,15 +33,15 @@ pub async fn queue(
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
-        let inbox = work.place.inbox()?;
+        let (inbox, is_seen) = (work.place.inbox()?, work.seen()?);
         let libraries = &inbox.libraries;
         let mut entries = review::list(libraries, all, name.as_ref()).map_err(into_api_error)?;
-        entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
+        entries.retain(|entry| entry.skill().is_none_or(&is_seen));
         if all {
             entries.reverse();
         }
         let is_inbox = !all && name.is_none();
-        let changed = if is_inbox { inbox.read_skills(work.now)? } else { Vec::new() };
+        let changed = if is_inbox { inbox.read_skills(work.place.now)? } else { Vec::new() };
         let is_shown = |name: &SkillName| changed.iter().any(|skill| skill.change.skill == *name);
         let alarms: Vec<_> = inbox.alarms.iter().filter(|((_, name), _)| is_inbox && !is_shown(name)).collect();
         let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();

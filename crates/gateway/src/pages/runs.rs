@@ -32,7 +32,7 @@ const MARGIN: f64 = 6.0;
 pub fn runs(library: &Library, name: &SkillName, work: &Work<'_>, guest: &SignedIn) -> Result<Markup, ApiError> {
     let words = &guest.texts.library;
     let trial = library.state().map_err(into_api_error)?.of(name).trial;
-    let stats = Stats::of(library, name, work.now).map_err(into_api_error)?;
+    let stats = Stats::of(library, name, work.place.now).map_err(into_api_error)?;
     if stats.revisions.is_empty() && trial.is_none() {
         return Ok(html! {});
     }

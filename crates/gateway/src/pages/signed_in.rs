@@ -66,11 +66,11 @@ impl SignedIn {
     /// Builds the frame with the number of items in the inbox and the name of the person who can decide them.
     fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
         let (texts, words) = (self.texts, &self.texts.library);
-        let libraries = work.place.libraries()?;
-        let proposals: usize = waiting(&libraries, work.now)
+        let (libraries, is_seen) = (work.place.libraries()?, work.seen()?);
+        let proposals: usize = waiting(&libraries, work.place.now)
             .map_err(into_api_error)?
             .into_iter()
-            .filter_map(|(name, waits)| work.sees(&name).then_some(waits))
+            .filter_map(|(name, waits)| is_seen(&name).then_some(waits))
             .sum();
         let waits = proposals + work.place.changed_since_review(&libraries)?.len();
         let person = work.reviewer.as_ref().map(|person| person.actor().id.clone());

@@ -90,8 +90,11 @@ fn gone(guest: &SignedIn, name: &SkillName, head: &Revision) -> Markup {
 impl<'a> View<'a> {
     fn of(work: &Work<'_>, guest: &'a SignedIn, name: &'a SkillName) -> Result<Self, ApiError> {
         let library = work.place.library_of(name)?;
-        let waits =
-            waiting(std::slice::from_ref(&library), work.now).map_err(into_api_error)?.get(name).copied().unwrap_or(0);
+        let waits = waiting(std::slice::from_ref(&library), work.place.now)
+            .map_err(into_api_error)?
+            .get(name)
+            .copied()
+            .unwrap_or(0);
         let state = library.state().map_err(into_api_error)?;
         let found = work.live.with(|catalogue| {
             let listed = catalogue.find(name)?;

@@ -1,12 +1,12 @@
 //! Tools that change skills, [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`].
 
-use library::{Library, Stamp};
-use ops::Refusal;
+use library::Library;
+use ops::{Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{Limits, SkillName};
-use skill_manage::{ChangeRequest, Context, ManageError, Notes, Report, RequestError, Rollback, Status};
+use skill::Limits;
+use skill_manage::{Context, ManageError, Notes, Report, Rollback, Status};
 
 use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 
@@ -106,17 +106,10 @@ fn report() -> Value {
 
 fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let json = serde_json::to_vec(&arguments).map_err(|error| Refusal::request(error.to_string()))?;
-    let request =
-        ChangeRequest::from_json(&json, &Limits::default()).map_err(ManageError::from).inspect_err(|error| {
-            if let Ok(library) = call.place.library() {
-                skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
-            }
-        })?;
-    let library = match request.creates() {
-        true => call.place.library_of(&request.skill)?,
-        false => call.place.library_for(&request.skill)?,
-    };
-    change(call, library, |library, context| skill_manage::manage(library, &request, context))
+    let request = call.place.change_request(&json)?;
+    change(call, call.place.library_to_change(&request)?, |library, context| {
+        skill_manage::manage(library, &request, context)
+    })
 }
 
 #[derive(Deserialize)]
@@ -136,7 +129,7 @@ struct RollbackArguments {
 fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let RollbackArguments { name, revision, expected_revision, reason, run, thread, dry_run } = read(arguments)?;
     let rollback = Rollback {
-        skill: skill_name(&name)?,
+        skill: exact_name(&name)?,
         to: revision,
         expected_revision,
         notes: Notes { reason, run, thread, ..Notes::default() }
@@ -154,30 +147,13 @@ fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<ToolResult, Refusal> {
-    let elsewhere = || call.place.elsewhere();
-    let policy = call.place.policy()?.with_evolution(call.place.settings()?.mentions_evolution(call.agent));
-    let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
-    let report = run(&mut library, &context)?;
+    let (mut report, warning) = call.place.change(&mut library, run)?;
+    warning.iter().for_each(|warning| report.add(warning));
     call.authored.add(&report);
-    let mut document = json!(report);
-    let applied = report.status == Status::Applied;
-    if applied
-        && let Ok(skill) = SkillName::parse(&report.name)
-        && let Some(warning) = call.place.lock_warning(&library, &skill)
-    {
-        let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
-        document["message"] = Value::String(said);
-    }
     let next: &[&str] = match report.status {
         Status::Applied => &["skill_rollback"],
         Status::Proposed => &["skill_review_show"],
         _ => &[],
     };
-    Ok(ToolResult { changes_lists: applied, next, ..document.into() })
-}
-
-/// Parses a skill's name from a request.
-pub(super) fn skill_name(text: &str) -> Result<SkillName, Refusal> {
-    SkillName::parse(text)
-        .map_err(|fault| ManageError::from(RequestError::Name { name: text.to_owned(), fault }).into())
+    Ok(ToolResult { changes_lists: report.status == Status::Applied, next, ..json!(report).into() })
 }

@@ -1,14 +1,12 @@
 //! Tools that compile skills with a declared `tool_schema` into tools, and withdraw them.
 
-use compose::Access;
-use ops::Refusal;
+use ops::{Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read};
-use crate::composed;
+use super::{Call, Effect, Spec, ToolResult, arguments, read};
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
     name: "skills_codegen",
@@ -55,55 +53,24 @@ struct NamesArguments {
 
 fn names(arguments: JsonObject) -> Result<Vec<SkillName>, Refusal> {
     let NamesArguments { names } = read(arguments)?;
-    names.iter().map(|name| skill_name(name)).collect()
+    names.iter().map(|name| exact_name(name)).collect()
 }
 
 fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
-    let settings = call.place.settings()?;
-    let compiled = composed::workshop(call, |workshop| {
-        let access = Access::new(workshop.catalogue, &settings, call.agent);
-        none_hidden(&access, &names)?;
-        let names: Vec<SkillName> = match names.is_empty() {
-            true => workshop.catalogue.seen(&settings, call.agent).iter().map(|listed| listed.name.clone()).collect(),
-            false => names,
-        };
-        let mut compiled = workshop.compile(&names)?;
-        compiled.skills.retain(|name, _| !access.hides(name));
-        Ok::<_, Refusal>(compiled)
-    })??;
+    let compiled = call.place.with_tools(call.live, |workshop| call.place.compile_tools(workshop, names))??;
     Ok(ToolResult { changes_lists: true, ..compiled.document().into() })
-}
-
-/// Rejects skills that are hidden from the agent, with the same error as for missing skills.
-fn none_hidden(access: &Access<'_>, names: &[SkillName]) -> Result<(), Refusal> {
-    match names.iter().find(|name| access.hides(name.as_str())) {
-        Some(hidden) => Err(agent::AgentError::NoSkill { name: hidden.to_string(), similar: Vec::new() }.into()),
-        None => Ok(()),
-    }
 }
 
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     if !arguments.is_empty() {
         return Err(Refusal::request("this tool takes no arguments"));
     }
-    let settings = call.place.settings()?;
-    let tools: Vec<Value> = composed::workshop(call, |workshop| {
-        let access = Access::new(workshop.catalogue, &settings, call.agent);
-        let entries = workshop.follow()?;
-        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && !access.hides(skill));
-        Ok::<_, Refusal>(seen.map(|(skill, entry)| entry.document(skill)).collect())
-    })??;
-    Ok(json!({"ok": true, "tools": tools}).into())
+    Ok(call.place.with_tools(call.live, |workshop| call.place.list_tools(workshop))??.into())
 }
 
 fn remove(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let names = names(arguments)?;
-    let settings = call.place.settings()?;
-    composed::workshop(call, |workshop| {
-        none_hidden(&Access::new(workshop.catalogue, &settings, call.agent), &names)?;
-        Ok::<_, Refusal>(workshop.remove(&names)?)
-    })??;
-    let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
-    Ok(ToolResult { changes_lists: true, ..json!({"ok": true, "removed": removed}).into() })
+    let document = call.place.with_tools(call.live, |workshop| call.place.remove_tools(workshop, &names))??;
+    Ok(ToolResult { changes_lists: true, ..document.into() })
 }

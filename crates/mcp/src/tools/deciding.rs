@@ -28,7 +28,7 @@ pub(super) fn decide(call: &Call<'_>, mut inbox: Inbox) -> Result<ToolResult, Re
             break;
         }
         let Some(shown) = call.place.show_item(&inbox, item)? else { continue };
-        let (mut question, decisions) = review_question::of(&shown, call.now);
+        let (mut question, decisions) = review_question::of(&shown, call.place.now);
         question.choices.extend([SKIP, STOP]);
         match call.answer.and_then(|answer| Some((answer, answer.choice(&question)?))) {
             Some((_, STOP)) => break,
@@ -61,7 +61,7 @@ fn apply(
     decision: Decision,
     answer: &Answer,
 ) -> Result<String, Refusal> {
-    call.place.decide(inbox, shown, decision, &answer.reviewer(call.place, &call.actor.id)?)
+    call.place.decide(inbox, shown, decision, &answer.reviewer(call.place, &call.place.actor.id)?)
 }
 
 /// Beginnings of the words that note results.

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use agent::SkillLocations;
 use library::{Library, Scope};
-use ops::{AgentViews, Refusal};
+use ops::{AgentViews, Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 use skill::SkillName;
 use skill_manage::documents::{self, DiffBase, Overview};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text};
 
 /// Default number of revisions in a history.
 const REVISIONS: usize = 20;
@@ -87,7 +87,7 @@ struct HistoryArguments {
 
 fn history(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let HistoryArguments { name, limit } = read(arguments)?;
-    let name = skill_name(&name)?;
+    let name = exact_name(&name)?;
     let history = documents::history(&call.place.library_with_past(&name)?, name, limit.unwrap_or(REVISIONS).max(1))?;
     Ok(json!(history).into())
 }
@@ -103,7 +103,7 @@ struct DiffArguments {
 fn diff(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let DiffArguments { name, from, to } = read(arguments)?;
     let since = from.as_deref().map_or(DiffBase::Parent, DiffBase::Revision);
-    let name = skill_name(&name)?;
+    let name = exact_name(&name)?;
     let compared = documents::compare(&call.place.library_with_past(&name)?, &name, since, to.as_deref())?;
     Ok(compared.document().into())
 }
@@ -116,10 +116,10 @@ struct StatusArguments {
 
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let StatusArguments { name } = read(arguments)?;
-    let name = name.as_deref().map(skill_name).transpose()?;
+    let name = name.as_deref().map(exact_name).transpose()?;
     let mut overview = overview(call, name.as_ref())?;
-    let settings = call.place.settings()?;
-    let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
+    let sight = call.sight()?;
+    let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| sight(&name).is_granted());
     overview.retain(is_seen);
     let mut hosts = call.live.with(|catalogue| AgentViews::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);
@@ -135,7 +135,7 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
     let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
         let library = call.place.library_for(name)?;
-        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.now)?);
+        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.place.now)?);
     }
     let SkillLocations { libraries: own, storage, .. } = call.place.places(true);
     let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
@@ -151,5 +151,5 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
     let libraries = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let (libraries, paths): (Vec<_>, Vec<_>) =
         (libraries.iter().collect(), paths.iter().map(PathBuf::as_path).collect());
-    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.now)?)
+    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.place.now)?)
 }

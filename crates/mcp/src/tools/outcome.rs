@@ -1,12 +1,12 @@
 //! The tool [`RECORD_OUTCOME`], with which an agent reports the outcome of a run.
 
 use library::OutcomeKind;
-use ops::Refusal;
+use ops::{Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
@@ -49,7 +49,7 @@ struct Arguments {
 
 fn record(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
-    let name = skill_name(&name)?;
+    let name = exact_name(&name)?;
     if OutcomeKind::from_word(&event).is_none() {
         let message = format!("unknown event {:?}", skill::shortened(&event, skill::ECHO_CHARS));
         let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");

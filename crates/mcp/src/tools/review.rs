@@ -1,6 +1,6 @@
 //! Read access to proposals for agents. Decisions about them are reserved for people, also over MCP ([`deciding`]).
 
-use ops::Refusal;
+use ops::{Refusal, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
@@ -8,12 +8,9 @@ use skill::{
     SkillName,
     failure::{Hint, NextStep},
 };
-use skill_manage::{
-    documents,
-    review::{self, ProposalRef, ProposalRefError},
-};
+use skill_manage::review::{self, ProposalRef, ProposalRefError};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, deciding, read, text};
+use super::{Call, Effect, Spec, ToolResult, arguments, deciding, read, text};
 
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",
@@ -68,9 +65,9 @@ struct ListArguments {
 
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let ListArguments { name, all, decide } = read(arguments)?;
-    let name = name.as_deref().map(skill_name).transpose()?;
-    let (settings, mut inbox) = (call.place.settings()?, call.place.inbox()?);
-    let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && call.sees(&settings, skill);
+    let name = name.as_deref().map(exact_name).transpose()?;
+    let (sight, mut inbox) = (call.sight()?, call.place.inbox()?);
+    let is_seen = |skill: &SkillName| name.as_ref().is_none_or(|name| name == skill) && sight(skill).is_granted();
     if all && !decide {
         inbox.proposals = review::list(&inbox.libraries, true, None)?;
     }
@@ -80,7 +77,7 @@ fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     if decide {
         return deciding::decide(call, inbox);
     }
-    Ok(inbox.document(&inbox.read_skills(call.now)?, call.now).into())
+    Ok(inbox.document(&inbox.read_skills(call.place.now)?, call.place.now).into())
 }
 
 #[derive(Deserialize)]
@@ -97,13 +94,5 @@ fn show(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
         Refusal::request(error.to_string()).hint(Hint::from("list the ids with ").step(NextStep::ListProposals))
     })?;
     let library = call.place.library_with_proposal(&target.id)?;
-    let mut document = documents::proposal(&library, &target)?.document(call.now);
-    // A decided or damaged proposal may have nothing left to compare.
-    let difference = review::difference(&library, &target, onto_head).ok();
-    if let Some(difference) = &difference {
-        document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());
-    }
-    document["diff"] = json!(difference.as_ref().map(|difference| &difference.text));
-    document["conflicts"] = json!(difference.map(|difference| difference.conflicts).unwrap_or_default());
-    Ok(document.into())
+    Ok(call.place.proposal_document(&library, &target, onto_head)?.into())
 }

@@ -1,18 +1,17 @@
 //! Tools that read, find, enable and disable skills.
 
 use agent::{
-    Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, SkillSelector, ToolPolicy, declared,
-    open_in_run, search,
+    Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, SkillSelector, ToolPolicy, declared, search,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
-use ops::{Question, Refusal, Used};
+use ops::{Question, Refusal, Used, exact_name};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
+use skill::{Digest, SkillName, failure::FailureKind};
 
-use super::{Call, Effect, Spec, ToolResult, arguments, change::skill_name, read, text, undeclared};
+use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 use crate::{composed, joining, systems::SYSTEMS};
 
 /// Default number of search results. [`MOST_RESULTS`] is the maximum.
@@ -104,15 +103,11 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refu
     let which = SkillSelector { name: name.as_deref().map(bare_name).transpose()?, path };
     let run = run.as_deref().or(call.run);
     let opened = instructions_in_run(call, &which, run)?;
-    let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
     let content = opened.skill_content(OUTPUT_BYTES);
     let tools = brought(call, &opened.name);
-    let document = json!({
-        "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
-        "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
-        "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
-        "tool_policy": policy(call, active.as_deref(), &opened.declared)?.document(), "tools": tools,
-    });
+    let mut document = opened.document(&content);
+    document["tool_policy"] = policy(call, active.as_deref(), &opened.declared)?.document();
+    document["tools"] = json!(tools);
     let text =
         if tools.is_empty() { content } else { format!("{content}\nTools of this skill: {}\n", tools.join(", ")) };
     Ok(ToolResult { text: Some(text), declared: Some(opened.declared), ..document.into() })
@@ -151,19 +146,8 @@ pub(crate) fn instructions(call: &Call<'_>, which: &SkillSelector) -> Result<Ins
 }
 
 fn instructions_in_run(call: &Call<'_>, which: &SkillSelector, run: Option<&str>) -> Result<Instructions, Refusal> {
-    let settings = call.place.settings()?;
-    call.live.with(|catalogue| {
-        let opened =
-            open_in_run(catalogue, &settings, call.agent, which, run).map_err(Refusal::from).and_then(|opened| {
-                if opened.asked { ask(call, &opened.name, &json!([opened.body])).map(|()| opened) } else { Ok(opened) }
-            });
-        let name = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref());
-        note(call, catalogue, &settings, name, UseKind::Read, opened.is_ok());
-        if let (Ok(Instructions { name, head: Some(head), .. }), Some(run)) = (&opened, run) {
-            call.place.note_activation(catalogue, &settings, name, head, run);
-        }
-        opened
-    })?
+    let ask = |opened: &Instructions| ask(call, &opened.name, &json!([opened.body]));
+    call.live.with(|catalogue| call.place.open_skill(catalogue, which, call.agent, run, UseKind::Read, ask))?
 }
 
 /// Requests confirmation for the use of a skill. The answer is valid for its current contents only.
@@ -172,15 +156,7 @@ fn ask(call: &Call<'_>, name: &SkillName, about: &Value) -> Result<(), Refusal> 
     call.ask(&format!("reading {name}"), question, agent::ask_hint(name))
 }
 
-fn note(
-    call: &Call<'_>,
-    catalogue: &Catalogue,
-    settings: &Settings,
-    name: Option<&SkillName>,
-    kind: UseKind,
-    done: bool,
-) {
-    let Some(name) = name else { return };
+fn note(call: &Call<'_>, catalogue: &Catalogue, settings: &Settings, name: &SkillName, kind: UseKind, done: bool) {
     let state = if done { UseState::Done } else { UseState::Refused };
     call.place.note_use(catalogue, settings, Used { name, kind, state, agent: call.agent });
 }
@@ -232,7 +208,7 @@ pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<File
             }
             false => Ok(file),
         });
-        note(call, catalogue, &settings, Some(name), UseKind::ReadFile, read.is_ok());
+        note(call, catalogue, &settings, name, UseKind::ReadFile, read.is_ok());
         read
     })?
 }
@@ -255,7 +231,7 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, R
         if hits.is_empty() {
             next = &["search_marketplace", "install_skill"];
         }
-        hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
+        hits.iter().for_each(|hit| note(call, catalogue, &settings, &hit.listed.name, UseKind::Found, true));
         // Skills that compiled to a tool are listed with its alias.
         let entries = catalogue.libraries().first().and_then(|library| compose::Store::of(library).read().ok());
         let tool = |name: &str| Some(entries.as_ref()?.get(name)?.tool()?.alias.clone());
@@ -288,6 +264,6 @@ fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<
 pub(crate) fn bare_name(text: &str) -> Result<SkillName, Refusal> {
     match text.parse::<skill::QualifiedName>() {
         Ok(qualified) => Ok(qualified.name),
-        Err(_) => skill_name(text),
+        Err(_) => exact_name(text),
     }
 }

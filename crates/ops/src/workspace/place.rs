@@ -155,7 +155,23 @@ impl Workspace {
     /// # Errors
     /// No library has the proposal, or one cannot be read.
     pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, Refusal> {
-        for library in self.visible() {
+        self.first_with_proposal(self.visible(), id)
+    }
+
+    /// Opens the selected library, or the group below it, that has a proposal.
+    ///
+    /// # Errors
+    /// Neither has the proposal, or one cannot be read.
+    pub fn own_library_with_proposal(&self, id: &ProposalId) -> Result<Library, Refusal> {
+        self.first_with_proposal([self.library()], id)
+    }
+
+    fn first_with_proposal(
+        &self,
+        libraries: impl IntoIterator<Item = Result<Library, Refusal>>,
+        id: &ProposalId,
+    ) -> Result<Library, Refusal> {
+        for library in libraries {
             for library in self.with_groups(library?)? {
                 if library.proposal(id)?.is_some() {
                     return Ok(library);
@@ -199,7 +215,11 @@ impl Workspace {
 
     /// Opens the first of the visible libraries and their groups that has a folder of the skill, or a head that `has`
     /// accepts. The user's library stays closed if the project's has the skill.
-    fn first_with(&self, skill: &SkillName, has: impl Fn(&Revision) -> bool) -> Result<Option<Library>, Refusal> {
+    pub(crate) fn first_with(
+        &self,
+        skill: &SkillName,
+        has: impl Fn(&Revision) -> bool,
+    ) -> Result<Option<Library>, Refusal> {
         for library in self.visible() {
             let library = self.within(library?, skill)?;
             let is_here = library.head(skill)?.is_some_and(|head| has(&head))

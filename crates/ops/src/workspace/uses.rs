@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use agent::{Catalogue, Settings};
+use agent::{Catalogue, Instructions, Settings, SkillSelector};
 use library::{Head, OutcomeKind, OutcomeSource, Use, UseKind, UseState};
 use skill::SkillName;
 
@@ -58,15 +58,34 @@ impl Workspace {
         }
     }
 
-    /// Records that a run read a skill, under the same rules as [`Workspace::note_use`].
-    pub fn note_activation(
+    /// Opens a skill for an agent and records the use. `ask` is called if a person has to approve it.
+    ///
+    /// # Errors
+    /// The agent may not read the skill, the skill cannot be read, or `ask` refuses.
+    pub fn open_skill(
         &self,
         catalogue: &Catalogue,
-        settings: &Settings,
-        skill: &SkillName,
-        head: &Head,
-        run: &str,
-    ) {
+        which: &SkillSelector,
+        agent: &str,
+        run: Option<&str>,
+        kind: UseKind,
+        ask: impl FnOnce(&Instructions) -> Result<(), Refusal>,
+    ) -> Result<Instructions, Refusal> {
+        let settings = self.settings()?;
+        let opened = agent::open_in_run(catalogue, &settings, agent, which, run).map_err(Refusal::from);
+        let opened = opened.and_then(|opened| if opened.asked { ask(&opened).map(|()| opened) } else { Ok(opened) });
+        let state = if opened.is_ok() { UseState::Done } else { UseState::Refused };
+        if let Some(name) = opened.as_ref().ok().map(|opened| &opened.name).or(which.name.as_ref()) {
+            self.note_use(catalogue, &settings, Used { name, kind, state, agent });
+        }
+        if let (Ok(Instructions { name, head: Some(head), .. }), Some(run)) = (&opened, run) {
+            self.note_activation(catalogue, &settings, name, head, run);
+        }
+        opened
+    }
+
+    /// Records that a run read a skill, under the same rules as [`Workspace::note_use`].
+    fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, skill: &SkillName, head: &Head, run: &str) {
         let library = catalogue.find(skill).ok().and_then(|listed| catalogue.library_of(listed));
         let Some(library) = library.filter(|_| settings.use_log) else { return };
         let request = evolve::OutcomeRecord {

@@ -3,14 +3,11 @@
 use std::time::{Duration, Instant};
 
 use agent::{PermissionDecision, Settings, matches};
-use compose::{Approval, Bounds, RunLimits, ToolHost, ToolSpec, class_of, known_code};
+use compose::{Approval, Bounds, RunLimits, ToolHost, ToolSpec};
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
-use skill::{
-    SkillName,
-    failure::{Failure, FailureKind, Hint},
-};
+use skill::{SkillName, failure::FailureKind};
 
 use crate::{
     composed,
@@ -127,12 +124,8 @@ impl SkillTool {
             answer_bytes: limits.answer_bytes,
             level: self.spec.approval,
         };
-        let output = call.place.tool_hosts()?.call(name, &input, &bounds).map_err(|fault| {
-            let kind = class_of(fault.code);
-            let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(fault.code) };
-            let failure = Failure { kind, code, hint: fault.hint.map(Hint::from) };
-            Refusal { message: fault.message, failure, details: Box::default(), question: None }
-        })?;
+        let output = call.place.tool_hosts()?.call(name, &input, &bounds);
+        let output = output.map_err(|fault| Refusal::of_tool(&compose::Failure::from(&fault), Value::Null))?;
         let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
         Ok(ToolResult { text: Some(text), ..json!({"ok": true, "output": output}).into() })
     }
