@@ -28,9 +28,6 @@ const MODE: u32 = if cfg!(windows) { 0o644 } else { 0o444 };
 const LOCK: &str = "pack.lock";
 /// Packs at which a change packs before it returns. A server, which packs in the background, mostly has fewer.
 const MOST_PACKS: usize = 250;
-/// Each pack that stays has at least so many times the objects of all smaller ones together. A pack has a copy of every
-/// folder that its releases changed, so few large packs are small; and an object is written again only as packs double.
-const GROWTH: u64 = 2;
 /// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
@@ -57,19 +54,23 @@ pub struct PackBounds {
     pub loose_bytes: u64,
     /// Packs of at most 100,000 objects. With more, the smallest become one.
     pub packs: usize,
+    /// Objects that a pack has at least, to stay as it is, in percent of those of all smaller packs together. The higher,
+    /// the fewer packs, each of which has a copy of every folder that its releases changed; and the more often is an object
+    /// written again.
+    pub growth_percent: u64,
 }
 
 impl Default for PackBounds {
     fn default() -> Self {
-        Self { loose_objects: 20_000, loose_bytes: 256 << 20, packs: 64 }
+        Self { loose_objects: 20_000, loose_bytes: 256 << 20, packs: 150, growth_percent: 50 }
     }
 }
 
 impl PackBounds {
-    /// Bounds for an index that nobody changes just now: as few packs as there can be without writing all anew each time.
+    /// Bounds for an index that nobody changes just now: few packs, each at least twice as large as the one below it.
     #[must_use]
     pub fn quiet() -> Self {
-        Self { packs: 1, ..Self::default() }
+        Self { packs: 1, growth_percent: 200, ..Self::default() }
     }
 }
 
@@ -112,7 +113,7 @@ impl Index {
             loose.clear();
         }
         let mut objects: HashSet<Oid> = loose.iter().copied().collect();
-        let mut replaced = folder.crowded(bounds.packs)?;
+        let mut replaced = folder.crowded(bounds)?;
         replaced.retain(|name| folder.objects_of(name).map(|found| objects.extend(found)).is_some());
         if objects.is_empty() {
             return Ok(Packed::default());
@@ -243,9 +244,9 @@ impl<'a> GitDir<'a> {
         Ok(names.iter().filter_map(|file| Some(file.to_str()?.strip_suffix(".pack")?.to_owned())).collect())
     }
 
-    /// The smallest packs, so many that the others are each [`GROWTH`] times as large as all smaller ones; none while there
-    /// are at most a number. Packs that somebody asked git to keep are not counted.
-    fn crowded(&self, most: usize) -> io::Result<Vec<String>> {
+    /// The smallest packs, so many that each other one is large enough to stay; none while there are at most a number.
+    /// Packs that somebody asked git to keep are not counted.
+    fn crowded(&self, bounds: &PackBounds) -> io::Result<Vec<String>> {
         let folder = self.dir.open_dir(PACKS)?;
         let mut packs = Vec::new();
         for name in self.packs()? {
@@ -259,11 +260,11 @@ impl<'a> GitDir<'a> {
                 packs.push((objects, name));
             }
         }
-        if packs.len() <= most {
+        if packs.len() <= bounds.packs {
             return Ok(Vec::new());
         }
         packs.sort_unstable();
-        packs.truncate(smallest(packs.iter().map(|(objects, _)| *objects)));
+        packs.truncate(smallest(packs.iter().map(|(objects, _)| *objects), bounds.growth_percent));
         Ok(packs.into_iter().map(|(_, name)| name).collect())
     }
 
@@ -335,10 +336,10 @@ impl<'a> GitDir<'a> {
 }
 
 /// Number of packs, from the smallest, that are to become one.
-fn smallest(sizes: impl Iterator<Item = u64>) -> usize {
+fn smallest(sizes: impl Iterator<Item = u64>, growth_percent: u64) -> usize {
     let (mut all, mut joined) = (0, 0);
     for (at, objects) in sizes.enumerate() {
-        if objects < GROWTH * all {
+        if objects * 100 < growth_percent * all {
             joined = at + 1;
         }
         all += objects;

@@ -7,7 +7,7 @@ use registry_index::{Index, PackBounds, Packed};
 use crate::support::*;
 
 /// Everything is packed at once, and packs when there are more than two.
-const AT_ONCE: PackBounds = PackBounds { loose_objects: 0, loose_bytes: 0, packs: 2 };
+const AT_ONCE: PackBounds = PackBounds { loose_objects: 0, loose_bytes: 0, packs: 2, growth_percent: 200 };
 
 /// What git counts: `count` of loose objects, `in-pack`, `packs`, `size-pack` in KiB and others.
 fn counts(dir: &Path) -> BTreeMap<String, u64> {

@@ -45,8 +45,8 @@
 //! - **Without the lock**: the event log, the usage log and the outcomes are appended to under a lock of their own,
 //!   since a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the
 //!   files of a trial (which count once the state names them) need none.
-//! - Readers take no lock. [`Reviewers`] and a server's data folder use the same type on the file `lock` of their own
-//!   folder.
+//! - Readers take no lock. [`Reviewers`] (on the file `lock` of the home itself, for `reviewers.toml`) and a server's data
+//!   folder use the same type on the file `lock` of their own folder.
 //!
 //! # Commit
 //!

@@ -44,12 +44,12 @@ pub(super) fn plan(
     let head = library.head(&name)?;
     let planned = match head {
         Some(head) if !head.tombstone => {
-            let take_over = if request.dry_run || request.frozen || pinned.is_err() {
+            let mode = if request.dry_run || request.frozen || pinned.is_err() {
                 HandEditMode::DryRun
             } else {
                 HandEditMode::Commit
             };
-            over_installed(library, candidate, head, take_over, inputs)
+            over_installed(library, candidate, head, mode, inputs)
         }
         gone => fresh(library, candidate, gone, inputs),
     }?;
@@ -193,7 +193,7 @@ fn over_installed(
     library: &mut Library,
     mut candidate: Candidate,
     head: Revision,
-    take_over: HandEditMode,
+    mode: HandEditMode,
     inputs: PlanInputs<'_>,
 ) -> Result<PlannedSkill, InstallError> {
     let PlanInputs { reports, request, stamp, outcomes, git_paths, .. } = inputs;
@@ -202,7 +202,7 @@ fn over_installed(
         return Err(exists(&candidate, head.origin.as_ref(), path));
     };
     let name = candidate.name.clone();
-    let snapshot = library.snapshot(&name, stamp, take_over)?;
+    let snapshot = library.snapshot(&name, stamp, mode)?;
     let is_missing = is_folder_missing(library, &name)?;
     if is_missing {
         candidate.warnings.push("its folder was missing and was restored".to_owned());

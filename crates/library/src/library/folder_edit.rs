@@ -84,7 +84,7 @@ pub(super) struct EditChecks {
 }
 
 /// Result of scanning the folder of a skill with a history.
-pub(super) struct JudgedFolder {
+pub(super) struct ListedFolder {
     pub standing: FolderStatus,
     pub known: Option<CachedEdit>,
     /// True if the result for the same content under the same rules does not change with time.
@@ -154,22 +154,22 @@ impl EditChecks {
 impl Library {
     /// Returns the reason why an agent could not have made the edit in a folder. `None` if an agent could have, or if
     /// the folder is unedited. A folder without history is adopted and does not count as an edit.
-    pub(super) fn objection(&self, skill: &SkillName, look: &CheckedFolder) -> Result<Option<String>, LibraryError> {
-        let is_edit = matches!(look.state, FolderState::Modified(_) | FolderState::Earlier { .. });
-        let has_head = look.base.as_ref().is_some_and(|base| !base.tombstone);
+    pub(super) fn objection(&self, skill: &SkillName, checked: &CheckedFolder) -> Result<Option<String>, LibraryError> {
+        let is_edit = matches!(checked.state, FolderState::Modified(_) | FolderState::Earlier { .. });
+        let has_head = checked.base.as_ref().is_some_and(|base| !base.tombstone);
         if !is_edit || !has_head {
-            let removed = Self::removed_by_person(skill, look.base.as_ref()).filter(|_| is_edit);
+            let removed = Self::removed_by_person(skill, checked.base.as_ref()).filter(|_| is_edit);
             return Ok(removed.map(|removed| removed.to_string()));
         }
         match pinned(&self.state()?.of(skill)) {
             Some(why) => Ok(Some(why)),
-            None => self.objection_but_pins(skill, look),
+            None => self.objection_but_pins(skill, checked),
         }
     }
 
-    fn objection_but_pins(&self, skill: &SkillName, look: &CheckedFolder) -> Result<Option<String>, LibraryError> {
-        let Some(base) = look.base.as_ref().filter(|base| !base.tombstone) else { return Ok(None) };
-        let (cleared, returned) = match &look.state {
+    fn objection_but_pins(&self, skill: &SkillName, checked: &CheckedFolder) -> Result<Option<String>, LibraryError> {
+        let Some(base) = checked.base.as_ref().filter(|base| !base.tombstone) else { return Ok(None) };
+        let (cleared, returned) = match &checked.state {
             FolderState::Modified(cleared) => (cleared, None),
             FolderState::Earlier { revision, cleared, .. } => (cleared, Some(revision)),
             _ => return Ok(None),
@@ -185,7 +185,7 @@ impl Library {
             policy.rules().objection(&HandEdit {
                 skill,
                 origin: base.origin.as_ref(),
-                before: &look.committed,
+                before: &checked.committed,
                 after: cleared.bundle(),
                 verdict: cleared.report().new_verdict(),
                 // An edit that was kept beside the history was never the head.
@@ -194,13 +194,13 @@ impl Library {
         }))
     }
 
-    /// Judges the folder of a skill with a history for a list.
-    pub(super) fn judge_folder(&self, skill: &SkillName, checks: &EditChecks) -> Result<JudgedFolder, LibraryError> {
-        let look = self.look(skill, None)?;
+    /// Checks the folder of a skill with a history for a list.
+    pub(super) fn check_for_list(&self, skill: &SkillName, checks: &EditChecks) -> Result<ListedFolder, LibraryError> {
+        let checked = self.check_folder(skill, None)?;
         // Pins are checked each time and are not part of the cached result.
-        let held = self.objection_but_pins(skill, &look)?;
-        let plain = |standing| Ok(JudgedFolder { standing, known: None, lasts: true });
-        let known = match look.state {
+        let held = self.objection_but_pins(skill, &checked)?;
+        let plain = |standing| Ok(ListedFolder { standing, known: None, lasts: true });
+        let known = match checked.state {
             FolderState::Clean | FolderState::Absent => return plain(FolderStatus::Clean),
             FolderState::Missing => return plain(FolderStatus::Missing),
             FolderState::Blocked(fault) => return plain(FolderStatus::Blocked(fault.to_string())),
@@ -213,7 +213,7 @@ impl Library {
         let set = checks.state.of(skill);
         let lasts = set_back(&set, &known.digest, checks.now).is_none();
         let standing = if known.at.is_some() { FolderStatus::Earlier } else { FolderStatus::Modified };
-        Ok(JudgedFolder { standing, known: Some(known), lasts })
+        Ok(ListedFolder { standing, known: Some(known), lasts })
     }
 
     fn known_edit(
@@ -247,9 +247,9 @@ impl Library {
     /// # Errors
     /// The library or its history cannot be read.
     pub fn folder_state_held(&self, skill: &SkillName) -> Result<(FolderState, Option<String>), LibraryError> {
-        let look = self.look(skill, None)?;
-        let held = self.objection(skill, &look)?;
-        Ok((look.state, held))
+        let checked = self.check_folder(skill, None)?;
+        let held = self.objection(skill, &checked)?;
+        Ok((checked.state, held))
     }
 
     /// Returns the files that readers get of a skill with a history, given the current content of its folder.
@@ -258,12 +258,12 @@ impl Library {
     /// The outer error means that the library cannot be read. The inner error is the reason why agents do not get the
     /// skill.
     pub fn folder_files(&self, skill: &SkillName) -> Result<Result<FolderFiles, String>, LibraryError> {
-        let look = self.look(skill, None)?;
-        let held = self.objection(skill, &look)?;
-        let head = look.base.as_ref().map(Head::from);
-        Ok(match look.state {
-            FolderState::Clean => self.unless_lapsed(skill, FolderFiles { files: look.committed, head, held })?,
-            _ if held.is_some() => self.unless_lapsed(skill, FolderFiles { files: look.committed, head, held })?,
+        let checked = self.check_folder(skill, None)?;
+        let held = self.objection(skill, &checked)?;
+        let head = checked.base.as_ref().map(Head::from);
+        Ok(match checked.state {
+            FolderState::Clean => self.unless_lapsed(skill, FolderFiles { files: checked.committed, head, held })?,
+            _ if held.is_some() => self.unless_lapsed(skill, FolderFiles { files: checked.committed, head, held })?,
             FolderState::Modified(cleared) => Ok(FolderFiles { files: cleared.bundle().clone(), head: None, held }),
             FolderState::Earlier { revision, cleared, .. } => {
                 let head = Some(Head::from(revision.as_ref()));

@@ -16,7 +16,7 @@ use crate::{
     storage::StorageError,
 };
 
-/// Number of attempts to judge a changing folder without the lock. The next one holds the lock.
+/// Number of attempts to check a changing folder without the lock. The next one holds the lock.
 const ATTEMPTS: usize = 8;
 
 /// Result of comparing a skill's folder with its head.
@@ -45,8 +45,8 @@ pub enum FolderState {
 }
 
 impl From<Result<Cleared, Box<Blocked>>> for FolderState {
-    fn from(judged: Result<Cleared, Box<Blocked>>) -> Self {
-        match judged {
+    fn from(checked: Result<Cleared, Box<Blocked>>) -> Self {
+        match checked {
             Ok(cleared) => Self::Modified(Box::new(cleared)),
             Err(blocked) => Self::Blocked(blocked.into()),
         }
@@ -169,17 +169,11 @@ impl ExternalChange {
         }
     }
 
-    fn commit(
-        self,
-        skill: &SkillName,
-        base: Option<Revision>,
-        stamp: &Stamp,
-        take_over: HandEditMode,
-    ) -> (Bundle, Commit) {
+    fn commit(self, skill: &SkillName, base: Option<Revision>, stamp: &Stamp, mode: HandEditMode) -> (Bundle, Commit) {
         let bundle = self.cleared.bundle().clone();
         let from = self.returned_to.as_ref().or(base.as_ref());
         let origin = from.and_then(|revision| revision.origin.clone());
-        let given = stamp.reason.as_deref().filter(|_| take_over == HandEditMode::Record);
+        let given = stamp.reason.as_deref().filter(|_| mode == HandEditMode::Record);
         let reason = match (&self.returned_to, given) {
             (Some(revision), given) => return_reason(revision.number, given),
             (None, Some(given)) => given.to_owned(),
@@ -187,7 +181,7 @@ impl ExternalChange {
             (None, None) => "found in the library".to_owned(),
         };
         let mut external = stamp.external(&reason);
-        if take_over == HandEditMode::Record {
+        if mode == HandEditMode::Record {
             external.actor.id = stamp.actor.to_string();
         }
         let revision = NewRevision::new(Content::Cleared(self.cleared), Action::External, external);
@@ -205,7 +199,7 @@ pub(super) struct CheckResult {
 }
 
 impl CheckResult {
-    /// Returns the judged files.
+    /// Returns the checked files.
     pub fn bundle(&self) -> &Bundle {
         match &self.cleared {
             Ok(cleared) => cleared.bundle(),
@@ -258,7 +252,7 @@ impl Library {
     /// # Errors
     /// The library or its history cannot be read.
     pub fn folder_state(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
-        Ok(self.look(skill, None)?.state)
+        Ok(self.check_folder(skill, None)?.state)
     }
 
     /// Compares like [`Library::folder_state`], for an operation that will write the folder's content. This may run
@@ -267,7 +261,7 @@ impl Library {
     /// # Errors
     /// Fails like [`Library::folder_state`].
     pub fn folder_state_to_write(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
-        Ok(self.look_to_write(skill)?.state)
+        Ok(self.check_folder_to_write(skill)?.state)
     }
 
     /// Compares like [`Library::folder_state`], using a prescan if it is of the same files.
@@ -276,7 +270,7 @@ impl Library {
         skill: &SkillName,
         prescan: Option<CheckResult>,
     ) -> Result<FolderState, LibraryError> {
-        Ok(self.look(skill, prescan)?.state)
+        Ok(self.check_folder(skill, prescan)?.state)
     }
 
     /// Reads a skill for an operation, and **commits a revision** of a valid hand edit in its folder first. That
@@ -290,35 +284,35 @@ impl Library {
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
-        take_over: HandEditMode,
+        mode: HandEditMode,
     ) -> Result<Snapshot, SnapshotError> {
         let mut left = ATTEMPTS;
         loop {
-            let look = self.look_to_write(skill)?;
+            let checked = self.check_folder_to_write(skill)?;
             left = left.saturating_sub(1);
-            let is_settled = match look.state {
+            let is_settled = match checked.state {
                 FolderState::Absent | FolderState::Clean => true,
-                FolderState::Modified(_) | FolderState::Earlier { .. } if take_over != HandEditMode::DryRun => false,
+                FolderState::Modified(_) | FolderState::Earlier { .. } if mode != HandEditMode::DryRun => false,
                 _ => open_dir(self.own_path()).map_err(LibraryError::from)?.is_none(),
             };
             if is_settled {
-                self.check_not_held(skill, &look, stamp)?;
-                return look.pretend(skill);
+                self.check_not_held(skill, &checked, stamp)?;
+                return checked.pretend(skill);
             }
-            if let Some(snapshot) = self.snapshot_locked(skill, stamp, take_over, (left > 0).then_some(look))? {
+            if let Some(snapshot) = self.snapshot_locked(skill, stamp, mode, (left > 0).then_some(checked))? {
                 return Ok(snapshot);
             }
         }
     }
 
     /// Takes the lock, compares again and commits the hand edit. Returns `None` if the content was changed since it was
-    /// judged. Without a previous judgement it is judged here, under the lock.
+    /// checked. Without a previous check it is checked here, under the lock.
     fn snapshot_locked(
         &mut self,
         skill: &SkillName,
         stamp: &Stamp,
-        take_over: HandEditMode,
-        look: Option<CheckedFolder>,
+        mode: HandEditMode,
+        checked: Option<CheckedFolder>,
     ) -> Result<Option<Snapshot>, SnapshotError> {
         let own = self.locked()?;
         let recovered = self.recover(&own)?;
@@ -326,19 +320,19 @@ impl Library {
         if recovered.pending.contains(skill) {
             return Ok(Some(Snapshot { base: now.base, bundle: now.committed }));
         }
-        let look = match look {
-            Some(look) if look.is_of(&now) => look,
+        let checked = match checked {
+            Some(checked) if checked.is_of(&now) => checked,
             Some(_) => return Ok(None),
-            None => self.judge(skill, now, None, self.scanner)?,
+            None => self.check_found(skill, now, None, self.scanner)?,
         };
-        self.check_not_held(skill, &look, stamp)?;
-        if take_over == HandEditMode::DryRun {
-            return look.pretend(skill).map(Some);
+        self.check_not_held(skill, &checked, stamp)?;
+        if mode == HandEditMode::DryRun {
+            return checked.pretend(skill).map(Some);
         }
-        let CheckedFolder { base, committed, state } = look;
+        let CheckedFolder { base, committed, state } = checked;
         match ExternalChange::of(state) {
             Ok(change) => {
-                let (bundle, commit) = change.commit(skill, base, stamp, take_over);
+                let (bundle, commit) = change.commit(skill, base, stamp, mode);
                 let committed = self.commit_as_it_stands(&own, commit, recovered.is_settled()).map_err(Box::new)?;
                 let base = committed.into_iter().next().map(|committed| committed.revision);
                 Ok(Some(Snapshot { base, bundle }))
@@ -348,25 +342,29 @@ impl Library {
     }
 
     /// Enforces that only people record an edit that an agent could not make.
-    fn check_not_held(&self, skill: &SkillName, look: &CheckedFolder, stamp: &Stamp) -> Result<(), SnapshotError> {
+    fn check_not_held(&self, skill: &SkillName, checked: &CheckedFolder, stamp: &Stamp) -> Result<(), SnapshotError> {
         if stamp.actor.kind == ActorKind::Person {
             return Ok(());
         }
-        self.objection(skill, look)?.map_or(Ok(()), |why| Err(SnapshotError::EditHeld { skill: skill.clone(), why }))
+        self.objection(skill, checked)?.map_or(Ok(()), |why| Err(SnapshotError::EditHeld { skill: skill.clone(), why }))
     }
 
-    /// Judges the content of the folder for a read-only caller.
-    pub(super) fn look(&self, skill: &SkillName, prescan: Option<CheckResult>) -> Result<CheckedFolder, LibraryError> {
+    /// Checks the content of the folder for a read-only caller.
+    pub(super) fn check_folder(
+        &self,
+        skill: &SkillName,
+        prescan: Option<CheckResult>,
+    ) -> Result<CheckedFolder, LibraryError> {
         let now = self.compare_settled(skill)?;
-        self.judge(skill, now, prescan, self.scanner.reading())
+        self.check_found(skill, now, prescan, self.scanner.reading())
     }
 
-    fn look_to_write(&self, skill: &SkillName) -> Result<CheckedFolder, LibraryError> {
+    fn check_folder_to_write(&self, skill: &SkillName) -> Result<CheckedFolder, LibraryError> {
         let now = self.compare_settled(skill)?;
-        self.judge(skill, now, None, self.scanner)
+        self.check_found(skill, now, None, self.scanner)
     }
 
-    fn judge(
+    fn check_found(
         &self,
         skill: &SkillName,
         comparison: Comparison,
@@ -381,25 +379,25 @@ impl Library {
             FolderContent::Unreadable(fault) => FolderState::Blocked(fault.into()),
             FolderContent::Different(found) => match prescan {
                 // Without committed content there is no baseline.
-                Some(judged) if committed.is_empty() && *judged.bundle() == found => {
-                    self.conclude(skill, found, judged)?
+                Some(checked) if committed.is_empty() && *checked.bundle() == found => {
+                    self.state_of(skill, found, checked)?
                 }
-                _ => self.judge_edit(skill, base.as_ref(), &committed, found, scanner)?,
+                _ => self.check_edit(skill, base.as_ref(), &committed, found, scanner)?,
             },
         };
         Ok(CheckedFolder { base, committed, state })
     }
 
     /// Turns the results of validation and scan into the state of the folder.
-    fn conclude(&self, skill: &SkillName, found: Bundle, judged: CheckResult) -> Result<FolderState, LibraryError> {
-        let CheckResult { problems, cleared } = judged;
+    fn state_of(&self, skill: &SkillName, found: Bundle, checked: CheckResult) -> Result<FolderState, LibraryError> {
+        let CheckResult { problems, cleared } = checked;
         if !problems.is_empty() {
             return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
         }
         Ok(self.waived(skill, cleared)?.into())
     }
 
-    fn judge_edit(
+    fn check_edit(
         &self,
         skill: &SkillName,
         head: Option<&Revision>,

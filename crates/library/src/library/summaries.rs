@@ -310,7 +310,7 @@ impl Library {
         };
         let (mut standing, mut lasts) = (None, true);
         if !known.edit.as_ref().is_some_and(|edit| is_same && edit.holds(name, self, checks)) {
-            let judged = self.judge_folder(name, checks)?;
+            let judged = self.check_for_list(name, checks)?;
             *news += judged.known.as_ref().map_or(0, |_| MUCH_NEWS);
             (standing, lasts) = (Some(judged.standing), judged.lasts);
             known.edit = judged.known.map(Box::new);
