@@ -9,45 +9,10 @@ use crate::global::Global;
 
 /// Commands that operate on a library.
 const ON_LIBRARY: [&str; 39] = [
-    "adopt",
-    "blame",
-    "commit",
-    "curate",
-    "debug",
-    "diff",
-    "disable",
-    "doctor",
-    "enable",
-    "eval",
-    "evolve",
-    "gc",
-    "history",
-    "import",
-    "install",
-    "lineage",
-    "list",
-    "log",
-    "manage",
-    "outdated",
-    "pin",
-    "policy",
-    "prompt",
-    "read",
-    "record",
-    "review",
-    "rollback",
-    "setup",
-    "show",
-    "stats",
-    "status",
-    "sync",
-    "tools",
-    "undo",
-    "uninstall",
-    "unpin",
-    "update",
-    "verify",
-    "waive",
+    "adopt", "blame", "commit", "curate", "debug", "diff", "disable", "doctor", "enable", "eval", "evolve", "gc",
+    "history", "import", "install", "lineage", "list", "log", "manage", "outdated", "pin", "policy", "prompt", "read",
+    "record", "review", "rollback", "setup", "show", "stats", "status", "sync", "tools", "undo", "uninstall", "unpin",
+    "update", "verify", "waive",
 ];
 
 /// Commands that contact a registry.
@@ -213,10 +178,7 @@ mod tests {
     #[test]
     fn other_words_stay() {
         for text in [
-            "skillhub login http://h",
-            "nothing skillhub does",
-            "use a newer skillhub",
-            "acme-skillhub list",
+            "skillhub login http://h", "nothing skillhub does", "use a newer skillhub", "acme-skillhub list",
             "skillhub record --hook codex JSON",
         ] {
             assert_eq!(with(text), text);

@@ -10,29 +10,8 @@ use skill::{Bundle, Limits, SkillPath, archive};
 
 /// Names that stand for every rule about names.
 const NAMES: [&str; 24] = [
-    "SKILL.md",
-    "a",
-    "A",
-    "a/b",
-    "top/SKILL.md",
-    "top/a",
-    "../x",
-    "/x",
-    "a\\..\\x",
-    "C:x",
-    "con",
-    "a:b",
-    "a/",
-    ".git/config",
-    "__MACOSX/a",
-    ".DS_Store",
-    "e\u{301}",
-    "\u{e9}",
-    "\u{fb01}",
-    "fi",
-    "a/../b",
-    "a\u{202e}b",
-    "./a",
+    "SKILL.md", "a", "A", "a/b", "top/SKILL.md", "top/a", "../x", "/x", "a\\..\\x", "C:x", "con", "a:b", "a/",
+    ".git/config", "__MACOSX/a", ".DS_Store", "e\u{301}", "\u{e9}", "\u{fb01}", "fi", "a/../b", "a\u{202e}b", "./a",
     "docs/SKILL.md",
 ];
 

@@ -23,27 +23,13 @@ pub(super) const SECRET: &[u8] = b"OUTSIDE-AND-SECRET";
 
 /// Where somebody may change a skill's folder.
 const SPOTS: [&str; 9] = [
-    "",
-    "SKILL.md",
-    "scripts",
-    "scripts/run.sh",
-    "references",
-    "references/notes.md",
-    "references/deep",
-    ".git",
+    "", "SKILL.md", "scripts", "scripts/run.sh", "references", "references/notes.md", "references/deep", ".git",
     "extra.md",
 ];
 /// Where a link that somebody swaps in leads, seen from the temporary folder or as it is.
 const TARGETS: [&str; 9] = [
-    "{}/outside",
-    "{}/outside/skill",
-    "{}/outside/secret.txt",
-    "{}/outside/skill/SKILL.md",
-    "../../outside/secret.txt",
-    "../outside/skill",
-    "nowhere",
-    ".",
-    "{}/home",
+    "{}/outside", "{}/outside/skill", "{}/outside/secret.txt", "{}/outside/skill/SKILL.md", "../../outside/secret.txt",
+    "../outside/skill", "nowhere", ".", "{}/home",
 ];
 
 /// What stands at a path: its mode, and its bytes or where it leads.

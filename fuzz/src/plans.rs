@@ -17,22 +17,9 @@ use super::place::{Place, SECRET, holds_secret};
 const SKILLS: [&str; 2] = ["a", "b"];
 /// Paths for requests, good and bad.
 const PATHS: [&str; 16] = [
-    "SKILL.md",
-    "scripts/run.sh",
-    "references/notes.md",
-    "references/deep/er/notes.md",
-    "assets/x.bin",
-    "notes.md",
-    "../outside/secret.txt",
-    "scripts/../../../outside/secret.txt",
-    "/etc/hosts",
-    "~/x",
-    "scripts/CON",
-    "references/NOTES.md",
-    "assets/e\u{301}",
-    "references",
-    "references/notes.md/below",
-    ".git/config",
+    "SKILL.md", "scripts/run.sh", "references/notes.md", "references/deep/er/notes.md", "assets/x.bin", "notes.md",
+    "../outside/secret.txt", "scripts/../../../outside/secret.txt", "/etc/hosts", "~/x", "scripts/CON",
+    "references/NOTES.md", "assets/e\u{301}", "references", "references/notes.md/below", ".git/config",
 ];
 const TEXTS: [&str; 8] =
     ["", "one\n", "one\r\n", "one\ntwo\nthree\n", "two\nlines\n", "drei \u{2602}\n", "\0bytes", "# S\n\nFirst.\n"];

@@ -156,23 +156,8 @@ fn environment_cannot_override_policy() {
     let (shorter, longer) = (&token[..token.len() - 1], format!("{token}0"));
     let (spaced, broken, upper) = (format!(" {token}"), format!("{token}\n"), token.to_uppercase());
     let tokens = [
-        "",
-        " ",
-        "\t",
-        "\n",
-        "x",
-        "skillhub-reviewer-",
-        shorter,
-        &longer,
-        &spaced,
-        &broken,
-        &upper,
-        &hash,
-        token_id,
-        "person:ann",
-        "*",
-        "null",
-        "true",
+        "", " ", "\t", "\n", "x", "skillhub-reviewer-", shorter, &longer, &spaced, &broken, &upper, &hash, token_id,
+        "person:ann", "*", "null", "true",
     ];
     for wrong in tokens {
         let variable = [("SKILLHUB_REVIEWER_TOKEN", wrong)];
@@ -351,11 +336,7 @@ fn skill_text_cannot_override_policy() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     for (at, fields) in [
-        "policy: open\n",
-        "pinned: false\n",
-        "trusted: true\n",
-        "actor: person\n",
-        "waivers: [private-key]\n",
+        "policy: open\n", "pinned: false\n", "trusted: true\n", "actor: person\n", "waivers: [private-key]\n",
         "metadata:\n  skillhub-policy: open\n",
     ]
     .into_iter()

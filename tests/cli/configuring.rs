@@ -35,11 +35,8 @@ fn every_fault_is_reported_with_its_place() {
     assert_eq!(
         faults(&document),
         [
-            "1:1 polcy policy",
-            "4:1 notify.timeout_seconds -",
-            "6:13 registries.team -",
-            "7:1 registries.team.locaton location",
-            "11:12 rules[0].changes[0] scripts",
+            "1:1 polcy policy", "4:1 notify.timeout_seconds -", "6:13 registries.team -",
+            "7:1 registries.team.locaton location", "11:12 rules[0].changes[0] scripts",
         ],
         "{document:#}"
     );

@@ -149,15 +149,7 @@ fn non_fork_is_refused() {
 fn git_applies_the_upstream_diff() {
     let sandbox = evolved();
     sandbox.done(&[
-        "manage",
-        "write_file",
-        "demo",
-        "--path",
-        "references/areas.md",
-        "--content",
-        "/dev/null",
-        "--reason",
-        "empty",
+        "manage", "write_file", "demo", "--path", "references/areas.md", "--content", "/dev/null", "--reason", "empty",
     ]);
     let clone = sandbox.path("upstream");
     repository(&sandbox, &clone);

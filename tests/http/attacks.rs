@@ -58,25 +58,8 @@ fn hostile_paths_never_break_server() {
     let server = Server::start(&sandbox, &["--rate", "0"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
     let tricks = [
-        "..",
-        "%2e%2e",
-        "%2e%2e%2fetc%2fpasswd",
-        "..%5c..%5c",
-        "%00",
-        "a%0ab",
-        "con",
-        "nul.txt",
-        "%ff%fe",
-        "%25",
-        "~",
-        "a:b",
-        "%F0%9F%98%80",
-        "'%20or%20'1'='1",
-        "%22%3B--",
-        "{",
-        "*",
-        "-1",
-        "9999999999999999999999",
+        "..", "%2e%2e", "%2e%2e%2fetc%2fpasswd", "..%5c..%5c", "%00", "a%0ab", "con", "nul.txt", "%ff%fe", "%25", "~",
+        "a:b", "%F0%9F%98%80", "'%20or%20'1'='1", "%22%3B--", "{", "*", "-1", "9999999999999999999999",
     ];
     let long = "x".repeat(5000);
     for trick in tricks.into_iter().chain([long.as_str()]) {

@@ -107,17 +107,9 @@ fn set_policy(sandbox: &Sandbox, policy: &str) {
 }
 
 const PAGES: [&str; 11] = [
-    "/",
-    "/skills/notes",
-    "/skills/notes/history",
-    "/skills/notes/diff",
-    "/skills/notes/changes",
-    "/skills/notes/rollback?to=1",
-    "/skills/notes/files/now/SKILL.md",
-    "/skills/notes/files/1/SKILL.md",
-    "/review",
-    "/review?only=all",
-    "/-/sign-in",
+    "/", "/skills/notes", "/skills/notes/history", "/skills/notes/diff", "/skills/notes/changes",
+    "/skills/notes/rollback?to=1", "/skills/notes/files/now/SKILL.md", "/skills/notes/files/1/SKILL.md", "/review",
+    "/review?only=all", "/-/sign-in",
 ];
 
 #[test]
@@ -151,10 +143,7 @@ fn library_pages_require_sign_in() {
     assert!(cookies.iter().all(|(_, value)| !value.contains(TOKEN)), "a browser keeps no token");
     assert_eq!(somebody.ask("GET /api/skills", &[], "").status, 401, "a cookie opens no API");
     for path in [
-        "/skills/absent",
-        "/skills/notes/files/now/absent.md",
-        "/review/zzzzzz",
-        "/nowhere",
+        "/skills/absent", "/skills/notes/files/now/absent.md", "/review/zzzzzz", "/nowhere",
         "/skills/notes/diff?from=99",
     ] {
         assert_eq!(somebody.get(path).status, 404, "{path}");

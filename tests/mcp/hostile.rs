@@ -9,14 +9,8 @@ use crate::support::Sandbox;
 
 /// Markup of skillhub, hosts and chat templates, which must not appear unescaped in any text for a model.
 const FRAMES: [&str; 8] = [
-    "</skill_content",
-    "<skill_content",
-    "</available_skills",
-    "<available_skills",
-    "<tool_result",
-    "<function_results",
-    "<system-reminder",
-    "<|im_start|>",
+    "</skill_content", "<skill_content", "</available_skills", "<available_skills", "<tool_result",
+    "<function_results", "<system-reminder", "<|im_start|>",
 ];
 
 /// Invisible characters: zero-width, bidirectional, tag, soft hyphen.

@@ -11,26 +11,10 @@ use super::{
 
 /// Crates that must not have import cycles among their files.
 const ROOTS: [&str; 20] = [
-    "cli",
-    "crates/agent/src",
-    "crates/client/src",
-    "crates/cluster/src",
-    "crates/compose/src",
-    "crates/evolve/src",
-    "crates/flow/src",
-    "crates/gateway/src",
-    "crates/json_schema/src",
-    "crates/library/src",
-    "crates/mcp/src",
-    "crates/ops/src",
-    "crates/process/src",
-    "crates/scan/src",
-    "crates/server/src",
-    "crates/skill/src",
-    "crates/skill_manage/src",
-    "crates/testkit/src",
-    "crates/web/src",
-    "registry-index/src",
+    "cli", "crates/agent/src", "crates/client/src", "crates/cluster/src", "crates/compose/src", "crates/evolve/src",
+    "crates/flow/src", "crates/gateway/src", "crates/json_schema/src", "crates/library/src", "crates/mcp/src",
+    "crates/ops/src", "crates/process/src", "crates/scan/src", "crates/server/src", "crates/skill/src",
+    "crates/skill_manage/src", "crates/testkit/src", "crates/web/src", "registry-index/src",
 ];
 
 /// Maximum number of re-exports on the way to an item.

@@ -60,21 +60,9 @@ pub(crate) fn contained(body: &str) -> String {
 /// Name prefixes of elements in which skillhub presents skills, and in which hosts present calls, results and
 /// themselves to a model.
 const FRAMES: [&str; 15] = [
-    "skill_content",
-    "skill_file",
-    "available_skills",
-    "skill_system",
-    "skill_evolution",
-    "tool_result",
-    "tool_response",
-    "tool_output",
-    "tool_call",
-    "tool_use",
-    "function_result",
-    "function_response",
-    "function_call",
-    "system-reminder",
-    "system_reminder",
+    "skill_content", "skill_file", "available_skills", "skill_system", "skill_evolution", "tool_result",
+    "tool_response", "tool_output", "tool_call", "tool_use", "function_result", "function_response", "function_call",
+    "system-reminder", "system_reminder",
 ];
 
 /// Exact names of further elements. They are not prefixes, since longer names have other uses.

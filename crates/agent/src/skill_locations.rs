@@ -22,11 +22,7 @@ const PROJECT_FOLDERS: [&str; 4] = [".agents/skills", ".opencode/skill", ".openc
 
 /// Skills folders of widely used agents in the user's home.
 const USER_FOLDERS: [&str; 6] = [
-    ".agents/skills",
-    ".config/opencode/skill",
-    ".config/opencode/skills",
-    ".opencode/skill",
-    ".opencode/skills",
+    ".agents/skills", ".config/opencode/skill", ".config/opencode/skills", ".opencode/skill", ".opencode/skills",
     ".claude/skills",
 ];
 

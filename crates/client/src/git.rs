@@ -43,21 +43,9 @@ const LONGEST_PAUSE_MS: u64 = 800;
 
 /// Environment variables that could redirect git to other repositories, settings or programs. They are unset.
 const UNSET: [&str; 15] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_SHALLOW_FILE",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_ALLOW_PROTOCOL",
-    "GIT_PROTOCOL_FROM_USER",
-    "GIT_TEMPLATE_DIR",
-    "GIT_EXEC_PATH",
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_SHALLOW_FILE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT", "GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH",
 ];
 
 /// Arguments of every fetch: no submodules and no maintenance.
@@ -134,14 +122,8 @@ pub(crate) fn program(folder: &Path) -> Command {
     }
     command.current_dir(folder).env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never").env("LC_ALL", "C");
     let settings = [
-        "protocol.allow=never",
-        "core.hooksPath=/dev/null",
-        "core.symlinks=true",
-        "core.fsmonitor=false",
-        "submodule.recurse=false",
-        "fetch.recurseSubmodules=false",
-        "gc.auto=0",
-        "maintenance.auto=false",
+        "protocol.allow=never", "core.hooksPath=/dev/null", "core.symlinks=true", "core.fsmonitor=false",
+        "submodule.recurse=false", "fetch.recurseSubmodules=false", "gc.auto=0", "maintenance.auto=false",
         "http.followRedirects=false",
     ];
     set(&mut command, settings);

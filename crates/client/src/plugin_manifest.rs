@@ -236,13 +236,8 @@ mod tests {
         assert_eq!(
             sources(text),
             [
-                "plugins/a|",
-                "plugins|plugins/x,plugins/skills/y",
-                "plugins/c|plugins/c/skills",
-                "plugins|",
-                "github:o/r@v1",
-                "https://h.example/o/r.git",
-                "github:o/r#p/q@abc",
+                "plugins/a|", "plugins|plugins/x,plugins/skills/y", "plugins/c|plugins/c/skills", "plugins|",
+                "github:o/r@v1", "https://h.example/o/r.git", "github:o/r#p/q@abc",
             ]
         );
     }

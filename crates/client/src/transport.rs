@@ -153,13 +153,8 @@ mod tests {
             assert!(plain.may_carry_token(url), "{url}");
         }
         for url in [
-            "http://a.example",
-            "http://127.0.0.1@a.example",
-            "http://127.0.0.1.a.example",
-            "http://localhost.a.example",
-            "http://10.0.0.1",
-            "HTTPS",
-            "ftp://127.0.0.2.x",
+            "http://a.example", "http://127.0.0.1@a.example", "http://127.0.0.1.a.example",
+            "http://localhost.a.example", "http://10.0.0.1", "HTTPS", "ftp://127.0.0.2.x",
         ] {
             assert!(!plain.may_carry_token(url), "{url}");
         }

@@ -384,14 +384,7 @@ fn check_schemas(declaration: &Declaration, value: &Value, problems: &mut Proble
 /// Returns whether a schema has keywords about objects. It does not if the fields were written without `properties`.
 fn describes_fields(schema: &serde_json::Map<String, Value>) -> bool {
     let keys = [
-        "type",
-        "properties",
-        "additionalProperties",
-        "patternProperties",
-        "$ref",
-        "allOf",
-        "anyOf",
-        "oneOf",
+        "type", "properties", "additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf",
         "required",
     ];
     schema.is_empty() || keys.iter().any(|key| schema.contains_key(*key))

@@ -14,16 +14,7 @@ const DIGEST_CHARS: usize = 8;
 
 /// Skill names whose tools would collide with skillhub's own, whichever of those a server offers.
 const RESERVED: [&str; 11] = [
-    "manage",
-    "history",
-    "diff",
-    "rollback",
-    "status",
-    "review",
-    "review-list",
-    "review-show",
-    "codegen",
-    "read",
+    "manage", "history", "diff", "rollback", "status", "review", "review-list", "review-show", "codegen", "read",
     "search",
 ];
 

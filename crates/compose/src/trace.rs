@@ -213,24 +213,9 @@ pub fn class_of(code: &str) -> FailureKind {
 /// Returns the code of a run's failure if it is a documented one, otherwise `tool_failed`.
 pub fn known_code(code: &str) -> &'static str {
     const CODES: [&str; 18] = [
-        "approval_needed",
-        "policy_denied",
-        "not_allowed",
-        "invalid_input",
-        "invalid_step_input",
-        "invalid_output",
-        "invalid_schema",
-        "damaged",
-        "cancelled",
-        "timeout",
-        "too_large",
-        "too_large_run",
-        "too_deep",
-        "too_many_calls",
-        "too_many_items",
-        "no_value",
-        "not_a_list",
-        "unknown_tool",
+        "approval_needed", "policy_denied", "not_allowed", "invalid_input", "invalid_step_input", "invalid_output",
+        "invalid_schema", "damaged", "cancelled", "timeout", "too_large", "too_large_run", "too_deep",
+        "too_many_calls", "too_many_items", "no_value", "not_a_list", "unknown_tool",
     ];
     CODES.into_iter().find(|known| *known == code).unwrap_or("tool_failed")
 }

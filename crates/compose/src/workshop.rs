@@ -21,15 +21,8 @@ use crate::{
 
 /// Names of skillhub's own MCP tools, which a skill's tool must not have.
 pub const OWN_TOOLS: [&str; 9] = [
-    "skill_manage",
-    "skill_history",
-    "skill_diff",
-    "skill_rollback",
-    "skill_status",
-    "skill_review_list",
-    "skill_review_show",
-    "skill_codegen",
-    "skill_read",
+    "skill_manage", "skill_history", "skill_diff", "skill_rollback", "skill_status", "skill_review_list",
+    "skill_review_show", "skill_codegen", "skill_read",
 ];
 
 /// Reason for an absent tool whose skill is disabled.

@@ -198,31 +198,9 @@ pub fn steers(path: &str) -> Option<Steering> {
 
 /// Folders in a home directory that usually hold data which cannot be recreated.
 const KEPT: &[&str] = &[
-    "Documents",
-    "Desktop",
-    "Pictures",
-    "Downloads",
-    "Projects",
-    "Music",
-    "Movies",
-    "Videos",
-    "Library",
-    "Workspace",
-    "workspace",
-    "projects",
-    "code",
-    "src",
-    "work",
-    "repos",
-    ".ssh",
-    ".config",
-    ".local",
-    ".local/share",
-    ".gnupg",
-    ".aws",
-    ".kube",
-    ".mozilla",
-    ".password-store",
+    "Documents", "Desktop", "Pictures", "Downloads", "Projects", "Music", "Movies", "Videos", "Library", "Workspace",
+    "workspace", "projects", "code", "src", "work", "repos", ".ssh", ".config", ".local", ".local/share", ".gnupg",
+    ".aws", ".kube", ".mozilla", ".password-store",
 ];
 
 /// Returns whether a path refers to the whole home directory, the root, or one of the folders with the user's data.

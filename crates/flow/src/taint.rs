@@ -38,24 +38,8 @@ const ROUNDS: usize = 12;
 
 /// Methods of an environment object. Any other member of it is a variable.
 const IS_METHOD: &[&str] = &[
-    "items",
-    "copy",
-    "keys",
-    "values",
-    "get",
-    "pop",
-    "toObject",
-    "setdefault",
-    "__getitem__",
-    "map",
-    "filter",
-    "each",
-    "to_h",
-    "to_a",
-    "to_s",
-    "to_json",
-    "inspect",
-    "sort",
+    "items", "copy", "keys", "values", "get", "pop", "toObject", "setdefault", "__getitem__", "map", "filter", "each",
+    "to_h", "to_a", "to_s", "to_json", "inspect", "sort",
 ];
 
 /// Maximum number of functions with the same name that are distinguished.

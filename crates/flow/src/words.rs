@@ -41,22 +41,8 @@ pub(super) const PIECES: u32 = 1 << 13;
 
 /// Names of the flow ends in the table, in the order of their bits.
 const ENDS: [&str; KIND as usize] = [
-    "secret",
-    "environment",
-    "fetch",
-    "decode",
-    "send",
-    "eval",
-    "launch",
-    "store",
-    "write",
-    "steering",
-    "remove",
-    "home",
-    "by_name",
-    "pieces",
-    "channel",
-    "whole",
+    "secret", "environment", "fetch", "decode", "send", "eval", "launch", "store", "write", "steering", "remove",
+    "home", "by_name", "pieces", "channel", "whole",
 ];
 
 /// Returns the literals of all languages with the bits of the ends that they indicate.

@@ -32,15 +32,7 @@ const WRITTEN: &str = "state.written";
 
 /// Fields of [`SkillState`]. Any other field of an entry is preserved.
 const KNOWN: [&str; 10] = [
-    "enabled",
-    "pinned",
-    "placed",
-    "hidden_in",
-    "disabled_by",
-    "waivers",
-    "withdrawn_waivers",
-    "trial",
-    "set_back",
+    "enabled", "pinned", "placed", "hidden_in", "disabled_by", "waivers", "withdrawn_waivers", "trial", "set_back",
     "reviewed",
 ];
 

@@ -21,11 +21,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
     (
         "skillhub-reviewing-skills",
         &[
-            "skill_history",
-            "skill_diff",
-            "skill_review_list",
-            "skill_review_show",
-            "search_marketplace",
+            "skill_history", "skill_diff", "skill_review_list", "skill_review_show", "search_marketplace",
             "install_skill",
         ],
     ),

@@ -262,16 +262,9 @@ mod tests {
         assert_eq!(SkillUri::parse(&uri.text()), Some(uri));
         assert_eq!(SkillUri::parse("skill://acme/pdf").unwrap().below, "");
         for bad in [
-            "skill://acme/pdf/../x",
-            "skill://acme/pdf/%2e%2e/x",
-            "skill://acme/pdf/a//b",
-            "skill://acme/pdf/%zz",
-            "skill://acme/pdf/%ff",
-            "skill://acme/.git/SKILL.md",
-            "skill:///pdf/SKILL.md",
-            "skill://acme",
-            "file:///etc/passwd",
-            "",
+            "skill://acme/pdf/../x", "skill://acme/pdf/%2e%2e/x", "skill://acme/pdf/a//b", "skill://acme/pdf/%zz",
+            "skill://acme/pdf/%ff", "skill://acme/.git/SKILL.md", "skill:///pdf/SKILL.md", "skill://acme",
+            "file:///etc/passwd", "",
         ] {
             assert_eq!(SkillUri::parse(bad), None, "{bad}");
         }

@@ -16,33 +16,10 @@ const LINES: usize = 60;
 
 /// Line prefixes that indicate code by themselves.
 const BEGINS: &[&str] = &[
-    "#!/",
-    "<?php",
-    "import os",
-    "import sys",
-    "import subprocess",
-    "import socket",
-    "import base64",
-    "import urllib",
-    "import requests",
-    "from os ",
-    "from urllib",
-    "from subprocess",
-    "@echo off",
-    "set -e",
-    "curl -",
-    "curl http",
-    "wget -",
-    "wget http",
-    "powershell -",
-    "Invoke-WebRequest",
-    "Invoke-Expression",
-    "iex (",
-    "exec(",
-    "eval(",
-    "require(",
-    "os.system(",
-    "subprocess.",
+    "#!/", "<?php", "import os", "import sys", "import subprocess", "import socket", "import base64", "import urllib",
+    "import requests", "from os ", "from urllib", "from subprocess", "@echo off", "set -e", "curl -", "curl http",
+    "wget -", "wget http", "powershell -", "Invoke-WebRequest", "Invoke-Expression", "iex (", "exec(", "eval(",
+    "require(", "os.system(", "subprocess.",
 ];
 
 /// Line prefixes that indicate code if a call or a value follows.

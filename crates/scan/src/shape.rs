@@ -61,16 +61,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
 /// Returns whether a path is in a folder of evaluation or test material.
 fn is_fixture(path: &SkillPath) -> bool {
     const FIXTURES: &[&str] = &[
-        "evals",
-        "eval",
-        "fixtures",
-        "tests",
-        "test",
-        "testdata",
-        "examples",
-        "example",
-        "templates",
-        "template",
+        "evals", "eval", "fixtures", "tests", "test", "testdata", "examples", "example", "templates", "template",
         "assets",
     ];
     path.segments().any(|segment| FIXTURES.contains(&segment.to_ascii_lowercase().as_str()))
@@ -118,15 +109,8 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 /// Signatures of archives and compressed files that the scanner does not open: bzip2, 7z, rar, zstd, lz4, lzip, cabinets,
 /// `ar` as in Debian's packages, rpm and xar.
 const PACKED: &[&[u8]] = &[
-    b"7z\xBC\xAF",
-    b"Rar!",
-    b"\x28\xB5\x2F\xFD",
-    b"\x04\x22\x4D\x18",
-    b"LZIP\x01",
-    b"MSCF\0\0\0\0",
-    b"!<arch>\n",
-    b"\xED\xAB\xEE\xDB",
-    b"xar!\0",
+    b"7z\xBC\xAF", b"Rar!", b"\x28\xB5\x2F\xFD", b"\x04\x22\x4D\x18", b"LZIP\x01", b"MSCF\0\0\0\0", b"!<arch>\n",
+    b"\xED\xAB\xEE\xDB", b"xar!\0",
 ];
 
 /// Returns whether bytes are packed in a format that the scanner does not open.
@@ -149,38 +133,12 @@ fn is_without_keys(path: &str, text: &str) -> bool {
 /// Returns whether a file holds a person's secrets by its usual name. Samples are excluded.
 fn is_sensitive(path: &str) -> bool {
     const NAMES: &[&str] = &[
-        ".env",
-        ".env.local",
-        ".env.production",
-        ".npmrc",
-        ".netrc",
-        "_netrc",
-        ".pypirc",
-        ".git-credentials",
-        ".htpasswd",
-        ".pgpass",
-        ".my.cnf",
-        ".dockercfg",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        ".vault-token",
-        "terraform.tfstate",
-        ".bash_history",
-        ".zsh_history",
-        ".python_history",
+        ".env", ".env.local", ".env.production", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials",
+        ".htpasswd", ".pgpass", ".my.cnf", ".dockercfg", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".vault-token",
+        "terraform.tfstate", ".bash_history", ".zsh_history", ".python_history",
     ];
     const ENDS: &[&str] = &[
-        ".aws/credentials",
-        ".docker/config.json",
-        ".kube/config",
-        ".p12",
-        ".pfx",
-        ".jks",
-        ".keystore",
-        ".kdbx",
-        ".ppk",
+        ".aws/credentials", ".docker/config.json", ".kube/config", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk",
     ];
     let name = path.rsplit('/').next().unwrap_or(path);
     NAMES.contains(&name) || ENDS.iter().any(|end| path.ends_with(end))

@@ -263,16 +263,8 @@ const READ_UNASKED: &[&str] = &["agents.md", "claude.md", "claude.local.md", "ge
 
 /// Paths of agents' folders and files that are read in the same way.
 const READ_UNASKED_AT: &[&str] = &[
-    ".claude/",
-    ".clinerules/",
-    ".cursor/",
-    ".github/copilot-instructions.md",
-    ".github/instructions/",
-    ".github/prompts/",
-    ".kiro/steering/",
-    ".roo/",
-    ".windsurf/",
-    "memory/",
+    ".claude/", ".clinerules/", ".cursor/", ".github/copilot-instructions.md", ".github/instructions/",
+    ".github/prompts/", ".kiro/steering/", ".roo/", ".windsurf/", "memory/",
 ];
 
 /// Returns whether a text is a reference: agents do not read it on their own, and no text near its name in SKILL.md

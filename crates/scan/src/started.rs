@@ -22,17 +22,8 @@ const FAST: usize = 64;
 
 /// Strings by which a script reads the input from a hook.
 const TAKES: &[&str] = &[
-    "stdin",
-    "STDIN",
-    "@-",
-    "-T -",
-    "$(cat)",
-    "`cat`",
-    "readFileSync(0",
-    "transcript_path",
-    "CLAUDE_PROJECT_DIR",
-    "fileinput",
-    "$input",
+    "stdin", "STDIN", "@-", "-T -", "$(cat)", "`cat`", "readFileSync(0", "transcript_path", "CLAUDE_PROJECT_DIR",
+    "fileinput", "$input",
 ];
 
 /// Adds a finding for each hook that starts a script of the skill which sends data.

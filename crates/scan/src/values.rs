@@ -20,15 +20,8 @@ const FORMULA: usize = 600;
 
 /// Path suffixes of agent settings files.
 const SETTINGS: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    "opencode.json",
-    "opencode.jsonc",
-    "mcp.json",
-    "claude_desktop_config.json",
+    ".claude/settings.json", ".claude/settings.local.json", ".claude.json", ".codex/config.toml",
+    ".gemini/settings.json", "opencode.json", "opencode.jsonc", "mcp.json", "claude_desktop_config.json",
     "hooks/hooks.json",
 ];
 

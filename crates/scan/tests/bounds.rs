@@ -103,15 +103,8 @@ fn padding_hides_nothing() {
 #[test]
 fn literal_floods_end_in_time() {
     for piece in [
-        "curl ",
-        "ignore all ",
-        "base64 -d ",
-        "user ",
-        "rm -rf / ",
-        "iex ",
-        "curl x|curl ",
-        ".ssh/id_rsa .aws/credentials ",
-        "<!-- ",
+        "curl ", "ignore all ", "base64 -d ", "user ", "rm -rf / ", "iex ", "curl x|curl ",
+        ".ssh/id_rsa .aws/credentials ", "<!-- ",
     ] {
         let flood = piece.repeat(SIZE / piece.len());
         for path in ["SKILL.md", "scripts/a.sh"] {

@@ -23,12 +23,7 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
 /// Returns whether a rule is about the scan itself, or about binary or large files. Such rules have no examples.
 fn is_about_files(rule: &Rule) -> bool {
     const OTHERS: &[&str] = &[
-        "judge",
-        "scanner-failure",
-        "scan-budget",
-        "flow-too-deep",
-        "flow-too-much",
-        "encoded-too-large",
+        "judge", "scanner-failure", "scan-budget", "flow-too-deep", "flow-too-much", "encoded-too-large",
         "encrypted-archive",
     ];
     !OTHERS.contains(&rule.id)

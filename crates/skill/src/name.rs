@@ -350,19 +350,7 @@ mod tests {
             assert!(format!("acme/{text}").parse::<QualifiedName>().is_err(), "{text}");
         }
         let unsafe_names = [
-            ".",
-            "..",
-            ".git",
-            "a..b",
-            "a.",
-            "a.lock",
-            "a.LOCK",
-            "nul.txt",
-            "a b",
-            "a:b",
-            "a\\b",
-            "a\u{202e}b",
-            "~",
+            ".", "..", ".git", "a..b", "a.", "a.lock", "a.LOCK", "nul.txt", "a b", "a:b", "a\\b", "a\u{202e}b", "~",
             "*",
         ];
         for text in unsafe_names.into_iter().chain([&*"a".repeat(129)]) {

@@ -252,27 +252,9 @@ mod tests {
     #[test]
     fn every_path_escape_is_refused() {
         for bad in [
-            "..",
-            "../x",
-            "a/../b",
-            "/etc/passwd",
-            "~/x",
-            "a/．．/b",
-            "a/‥/b",
-            "..\\x",
-            "C:x",
-            "C:\\x",
-            "\\\\h\\s",
-            "a/.. /b",
-            "%2e%2e/b",
-            "%252E%252e/b",
-            "a/..%2fb",
-            "a/%25252e%25252e%25255cb",
-            "a/％２ｅ％２ｅ/b",
-            "%2fetc",
-            "a/%43%3a",
-            "a/․․/b",
-            "a／..／b",
+            "..", "../x", "a/../b", "/etc/passwd", "~/x", "a/．．/b", "a/‥/b", "..\\x", "C:x", "C:\\x", "\\\\h\\s",
+            "a/.. /b", "%2e%2e/b", "%252E%252e/b", "a/..%2fb", "a/%25252e%25252e%25255cb", "a/％２ｅ％２ｅ/b",
+            "%2fetc", "a/%43%3a", "a/․․/b", "a／..／b",
         ] {
             assert!(SkillPath::parse(bad).is_err(), "{bad}");
         }
@@ -281,26 +263,8 @@ mod tests {
     #[test]
     fn reserved_names_are_refused() {
         for bad in [
-            "",
-            "a//b",
-            "a/",
-            "./a",
-            "a.",
-            "a /b",
-            "NUL",
-            "con.txt",
-            "a/COM1.md",
-            "lpt¹",
-            "a:b",
-            ".git/config",
-            ".GIT/x",
-            ".gitmodules",
-            "a\0b",
-            "a\nb",
-            "a\u{202E}b",
-            "a\u{200B}b",
-            "e\u{301}.md",
-            ".skillhub-tmp/x",
+            "", "a//b", "a/", "./a", "a.", "a /b", "NUL", "con.txt", "a/COM1.md", "lpt¹", "a:b", ".git/config",
+            ".GIT/x", ".gitmodules", "a\0b", "a\nb", "a\u{202E}b", "a\u{200B}b", "e\u{301}.md", ".skillhub-tmp/x",
         ] {
             assert!(SkillPath::parse(bad).is_err(), "{bad:?}");
         }

@@ -276,12 +276,7 @@ mod tests {
         let text = format!("---\nname: B--b\ndescription: {long}\ncompatibility: ''\nmetadata: 3\ncolour: red\n---\n");
         let found = codes(&text, Strictness::Standard);
         for code in [
-            "name_invalid",
-            "name_mismatch",
-            "description_too_long",
-            "compatibility_empty",
-            "field_type",
-            "unknown_key",
+            "name_invalid", "name_mismatch", "description_too_long", "compatibility_empty", "field_type", "unknown_key",
         ] {
             assert!(found.contains(&code), "{code} in {found:?}");
         }

@@ -160,22 +160,9 @@ mod tests {
             assert_eq!(name_of_host(host), Some(name), "{host}");
         }
         for host in [
-            "",
-            ":80",
-            "127.0.0.1:1@evil.example",
-            "localhost@evil.example",
-            "localhost:80@evil.example:80",
-            "localhost/evil.example",
-            "localhost:",
-            "localhost:x",
-            "localhost:99999",
-            "localhost:+1",
-            "localhost?x",
-            "local host",
-            "[::1",
-            "[::1]x",
-            "[::1]:80@evil.example",
-            "[evil.example]",
+            "", ":80", "127.0.0.1:1@evil.example", "localhost@evil.example", "localhost:80@evil.example:80",
+            "localhost/evil.example", "localhost:", "localhost:x", "localhost:99999", "localhost:+1", "localhost?x",
+            "local host", "[::1", "[::1]x", "[::1]:80@evil.example", "[evil.example]",
         ] {
             assert_eq!(name_of_host(host), None, "{host}");
         }

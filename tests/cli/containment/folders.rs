@@ -227,15 +227,9 @@ fn hard_link_is_copied() {
     assert_eq!(fs::read_to_string(&shared).unwrap(), "one\n", "the installed file is one of its own");
     fs::remove_file(&installed).unwrap();
     fs::hard_link(&shared, &installed).unwrap();
-    guard.sandbox.done(&[
-        "manage",
-        "write_file",
-        "shared",
-        "--path",
-        "references/shared.md",
-        "--content",
-        "shared/SKILL.md",
-    ]);
+    guard
+        .sandbox
+        .done(&["manage", "write_file", "shared", "--path", "references/shared.md", "--content", "shared/SKILL.md"]);
     assert_eq!(fs::read_to_string(&shared).unwrap(), "one\n", "a hand edit by a hard link is not written through");
     guard.sandbox.done(&["rollback", "shared"]);
     assert_eq!(fs::read_to_string(&installed).unwrap(), "one\n", "what it held was a revision like any other");

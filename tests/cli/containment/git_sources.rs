@@ -238,11 +238,7 @@ fn repository_settings_and_hooks_never_run() {
     let mut config = raw.repository.config().unwrap();
     let command = raw.place.join("hooks/post-checkout").display().to_string();
     for key in [
-        "core.fsmonitor",
-        "core.sshCommand",
-        "filter.evil.smudge",
-        "filter.evil.process",
-        "core.pager",
+        "core.fsmonitor", "core.sshCommand", "filter.evil.smudge", "filter.evil.process", "core.pager",
         "uploadpack.packObjectsHook",
     ] {
         config.set_str(key, &command).unwrap();

@@ -92,16 +92,7 @@ fn cve_2022_36114_cargo() {
 fn cve_2014_9390_git() {
     let guard = Guarded::new();
     let names = [
-        ".git",
-        ".GIT",
-        ".Git",
-        ".g\u{200c}it",
-        ".gi\u{feff}t",
-        ".git.",
-        ".git ",
-        "git~1",
-        "GIT~1",
-        ".git\u{200d}",
+        ".git", ".GIT", ".Git", ".g\u{200c}it", ".gi\u{feff}t", ".git.", ".git ", "git~1", "GIT~1", ".git\u{200d}",
         ".git::$INDEX_ALLOCATION",
     ];
     for name in names {

@@ -89,11 +89,7 @@ fn unreadable_lock_file_is_never_empty() {
     assert!(matches!(parse(&merge), Err(LockFileError::ConflictMarkers { line: 2, .. })));
     assert!(matches!(parse("format = 9\n"), Err(LockFileError::Newer { found: 9, .. })));
     for damaged in [
-        "",
-        "format = -1\n",
-        "{\"version\": 1}",
-        "format = 1\nskill = 1\n",
-        "format = 1\n[[skill]]\nname = 1\n",
+        "", "format = -1\n", "{\"version\": 1}", "format = 1\nskill = 1\n", "format = 1\n[[skill]]\nname = 1\n",
         "format = 1\n[[skill]]\nname = \"a\"\n",
     ] {
         let error = parse(damaged).unwrap_err();

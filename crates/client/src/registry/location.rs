@@ -70,9 +70,7 @@ mod tests {
             assert!(!matches!(refused, Ok(Location::Git(_))), "{text}: {refused:?}");
         }
         for text in [
-            "https://example.org/x.git#skills",
-            "https://example.org/x.git@v1",
-            "file://host/x",
+            "https://example.org/x.git#skills", "https://example.org/x.git@v1", "file://host/x",
             "https://github.com/o/r/tree/main/x",
         ] {
             assert!(read(text).is_err(), "{text}");

@@ -78,17 +78,9 @@ mod tests {
     #[test]
     fn forms_of_a_word_have_one_stem() {
         for forms in [
-            "test tests testing tested",
-            "query queries querying",
-            "merge merges merging merged",
-            "branch branches branching",
-            "run runs running",
-            "class classes",
-            "note notes",
-            "pdf pdfs",
-            "process processes processing",
-            "install installs installed installing",
-            "pdf-form pdf-forms",
+            "test tests testing tested", "query queries querying", "merge merges merging merged",
+            "branch branches branching", "run runs running", "class classes", "note notes", "pdf pdfs",
+            "process processes processing", "install installs installed installing", "pdf-form pdf-forms",
         ] {
             let stems: Vec<_> = forms.split(' ').map(Stem::of).collect();
             assert!(stems.iter().all(|stem| *stem == stems[0]), "{forms}: {stems:?}");

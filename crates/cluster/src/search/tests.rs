@@ -8,22 +8,8 @@ use super::*;
 use crate::{database::run, tests::postgres::TestDatabase};
 
 const WORDS: [&str; 16] = [
-    "pdf",
-    "notes",
-    "chart",
-    "invoice",
-    "mail",
-    "reviews",
-    "kubernetes",
-    "translate",
-    "été",
-    "图表",
-    "数据",
-    "折线图",
-    "日本語",
-    "c4",
-    "xray",
-    "quiz",
+    "pdf", "notes", "chart", "invoice", "mail", "reviews", "kubernetes", "translate", "été", "图表", "数据", "折线图",
+    "日本語", "c4", "xray", "quiz",
 ];
 
 fn entry(name: &str, description: &str, keywords: &[String], signed: bool) -> Entry {

@@ -461,17 +461,8 @@ fn is_in_form(tool_schema: &str) -> bool {
 fn editor_schema_checks_the_form() {
     assert!(is_in_form(MONITOR));
     let of_form = [
-        "unknown_key",
-        "no_steps",
-        "not_a_list",
-        "not_an_object",
-        "no_tool",
-        "not_a_text",
-        "bad_on_error",
-        "bad_retries",
-        "bad_timeout",
-        "bad_for_each",
-        "bad_id",
+        "unknown_key", "no_steps", "not_a_list", "not_an_object", "no_tool", "not_a_text", "bad_on_error",
+        "bad_retries", "bad_timeout", "bad_for_each", "bad_id",
     ];
     for (declared, code, ..) in BROKEN {
         // The compiler checks more than the form: references, types, other schemas.

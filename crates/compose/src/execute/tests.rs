@@ -454,14 +454,7 @@ fn invalid_templates_are_errors() {
         assert!(template::Template::parse(text).is_ok(), "{text}");
     }
     for text in [
-        "{{",
-        "{{}}",
-        "{{a}}",
-        "{{input.}}",
-        "{{input[}}",
-        "{{input[-1]}}",
-        "{{\"}}",
-        "{{input {{item}}}}",
+        "{{", "{{}}", "{{a}}", "{{input.}}", "{{input[}}", "{{input[-1]}}", "{{\"}}", "{{input {{item}}}}",
         "{{inputx}}",
     ] {
         assert!(template::Template::parse(text).is_err(), "{text}");

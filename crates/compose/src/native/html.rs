@@ -11,27 +11,8 @@ use html5gum::{
 const HIDDEN: [&str; 5] = ["script", "style", "noscript", "template", "svg"];
 /// Block elements, which end a line.
 const BLOCKS: [&str; 21] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "br",
-    "div",
-    "dt",
-    "footer",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "li",
-    "p",
-    "pre",
-    "section",
-    "table",
-    "tr",
+    "address", "article", "aside", "blockquote", "br", "div", "dt", "footer", "h1", "h2", "h3", "h4", "h5", "h6",
+    "header", "li", "p", "pre", "section", "table", "tr",
 ];
 /// Extracts the text of a page, one line per block, with whitespace collapsed. This makes pages readable for models
 /// and is not a sanitiser: treat the result as untrusted text.

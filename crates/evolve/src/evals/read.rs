@@ -20,19 +20,8 @@ pub struct Reading {
 
 /// Known fields of a case, including those of other tools. Any other field is reported, since it may be a misspelling.
 const CASE_FIELDS: [&str; 13] = [
-    "id",
-    "name",
-    "eval_name",
-    "prompt",
-    "expected_output",
-    "expected",
-    "files",
-    "assertions",
-    "expectations",
-    "checks",
-    "notes",
-    "tags",
-    "description",
+    "id", "name", "eval_name", "prompt", "expected_output", "expected", "files", "assertions", "expectations",
+    "checks", "notes", "tags", "description",
 ];
 
 /// Reads the `evals/evals.json` of a skill.

@@ -8,23 +8,8 @@ const ONE: &[&str] =
 
 /// Keys whose value is a list of commands.
 const SEVERAL: &[&str] = &[
-    "script",
-    "scripts",
-    "commands",
-    "cmds",
-    "before_script",
-    "after_script",
-    "runcmd",
-    "bootcmd",
-    "install",
-    "before_install",
-    "steps",
-    "pre_build",
-    "build",
-    "post_build",
-    "postCreateCommand",
-    "preStart",
-    "postStart",
+    "script", "scripts", "commands", "cmds", "before_script", "after_script", "runcmd", "bootcmd", "install",
+    "before_install", "steps", "pre_build", "build", "post_build", "postCreateCommand", "preStart", "postStart",
 ];
 
 /// Extracts the commands of a YAML document to `page`.
@@ -83,14 +68,9 @@ pub(super) fn commands(text: &str, page: &mut Page) {
 
 /// Workflow expressions with content from untrusted contributors (substrings).
 const WRITTEN: &[&str] = &[
-    "github.event.comment.body",
-    "github.event.issue.title",
-    "github.event.issue.body",
-    "github.event.pull_request.title",
-    "github.event.pull_request.body",
-    "github.event.discussion.body",
-    "github.event.review.body",
-    "github.head_ref",
+    "github.event.comment.body", "github.event.issue.title", "github.event.issue.body",
+    "github.event.pull_request.title", "github.event.pull_request.body", "github.event.discussion.body",
+    "github.event.review.body", "github.head_ref",
 ];
 
 /// Translates a playbook's download task to a `curl` command.

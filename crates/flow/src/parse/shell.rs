@@ -23,29 +23,9 @@ const PIPES: usize = 50;
 
 /// Wrapper programs, which precede the name of another program and run it.
 const WRAPPERS: &[&str] = &[
-    "sudo",
-    "nohup",
-    "command",
-    "exec",
-    "time",
-    "builtin",
-    "nice",
-    "doas",
-    "setsid",
-    "env",
-    "timeout",
-    "stdbuf",
-    "ionice",
-    "busybox",
-    "proxychains",
-    "proxychains4",
-    "torsocks",
-    "torify",
-    "xargs",
-    "unbuffer",
-    "caffeinate",
-    "parallel",
-    "chronic",
+    "sudo", "nohup", "command", "exec", "time", "builtin", "nice", "doas", "setsid", "env", "timeout", "stdbuf",
+    "ionice", "busybox", "proxychains", "proxychains4", "torsocks", "torify", "xargs", "unbuffer", "caffeinate",
+    "parallel", "chronic",
 ];
 
 /// Adds the statements below a node.

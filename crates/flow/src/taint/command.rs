@@ -13,24 +13,8 @@ use super::{
 
 /// Programs that run their argument or input as code.
 pub(super) const INTERPRETERS: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "python",
-    "python3",
-    "node",
-    "perl",
-    "ruby",
-    "php",
-    "osascript",
-    "deno",
-    "bun",
-    "pwsh",
-    "source",
-    ".",
-    "eval",
+    "sh", "bash", "zsh", "dash", "ksh", "python", "python3", "node", "perl", "ruby", "php", "osascript", "deno", "bun",
+    "pwsh", "source", ".", "eval",
 ];
 
 /// Returns whether the target of a redirection is a command for another program. It stands behind a placeholder, as in

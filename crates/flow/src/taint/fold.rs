@@ -27,48 +27,18 @@ pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
 
 /// Functions that return the user's screen, clipboard, input or credentials (by the end of their names).
 const SEEN: &[&str] = &[
-    "pyperclip.paste",
-    "ImageGrab.grab",
-    "ImageGrab.grabclipboard",
-    "pyautogui.screenshot",
-    "pyscreenshot.grab",
-    "clipboard.readText",
-    "clipboard.paste",
-    "clipboardy.read",
-    "clipboardy.readSync",
-    "clipboard.read",
-    "clipboard_get",
-    "GetClipboardData",
-    "keyring.get_password",
-    "keyring.get_credential",
-    "keytar.getPassword",
-    "keytar.findCredentials",
-    "keytar.findPassword",
-    "netrc.netrc",
-    "CryptUnprotectData",
-    "sounddevice.rec",
-    "screenshot",
-    "screenshot-desktop",
-    "navigator.clipboard.readText",
-    "storage_state",
-    "storageState",
-    "desktopCapturer.getSources",
-    "get_frozen_credentials",
-    "getHistory",
-    "get_history_item",
+    "pyperclip.paste", "ImageGrab.grab", "ImageGrab.grabclipboard", "pyautogui.screenshot", "pyscreenshot.grab",
+    "clipboard.readText", "clipboard.paste", "clipboardy.read", "clipboardy.readSync", "clipboard.read",
+    "clipboard_get", "GetClipboardData", "keyring.get_password", "keyring.get_credential", "keytar.getPassword",
+    "keytar.findCredentials", "keytar.findPassword", "netrc.netrc", "CryptUnprotectData", "sounddevice.rec",
+    "screenshot", "screenshot-desktop", "navigator.clipboard.readText", "storage_state", "storageState",
+    "desktopCapturer.getSources", "get_frozen_credentials", "getHistory", "get_history_item",
 ];
 
 /// Parts of names of further functions of this kind.
 const HELD: &[&str] = &[
-    "mss().grab",
-    "mss().shot",
-    "mss().save",
-    "browser_cookie3.",
-    "browsercookie.",
-    "rookiepy.",
-    "secretstorage.",
-    "document.cookie",
-    "VideoCapture().read",
+    "mss().grab", "mss().shot", "mss().save", "browser_cookie3.", "browsercookie.", "rookiepy.", "secretstorage.",
+    "document.cookie", "VideoCapture().read",
 ];
 
 /// Returns whether a function captures user data, see [`SEEN`] and [`HELD`].

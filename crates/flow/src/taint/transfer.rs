@@ -7,43 +7,13 @@ use super::{
 
 /// Options of curl and wget whose value is request data. [`LOGIN`] has those whose value is a credential.
 const DATA: &[&str] = &[
-    "-d",
-    "--data",
-    "--data-binary",
-    "--data-raw",
-    "--data-urlencode",
-    "--json",
-    "-F",
-    "--form",
-    "-T",
-    "--upload-file",
-    "--post-data",
-    "--post-file",
-    "--body-data",
-    "--body-file",
+    "-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--json", "-F", "--form", "-T", "--upload-file",
+    "--post-data", "--post-file", "--body-data", "--body-file",
 ];
 const LOGIN: &[&str] = &["-H", "--header", "-u", "--user", "-b", "--cookie", "--oauth2-bearer"];
 const VALUED: &[&str] = &[
-    "-X",
-    "--request",
-    "-A",
-    "--user-agent",
-    "-e",
-    "-m",
-    "--max-time",
-    "-w",
-    "--write-out",
-    "--proto",
-    "--retry",
-    "--unix-socket",
-    "--connect-timeout",
-    "--cacert",
-    "-x",
-    "--proxy",
-    "--resolve",
-    "-P",
-    "--tries",
-    "--timeout",
+    "-X", "--request", "-A", "--user-agent", "-e", "-m", "--max-time", "-w", "--write-out", "--proto", "--retry",
+    "--unix-socket", "--connect-timeout", "--cacert", "-x", "--proxy", "--resolve", "-P", "--tries", "--timeout",
 ];
 const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
 

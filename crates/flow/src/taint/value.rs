@@ -102,15 +102,7 @@ pub(super) struct Value {
 
 /// Record keys and argument names that hold a login credential.
 const LOGIN: &[&str] = &[
-    "headers",
-    "auth",
-    "authorization",
-    "cookies",
-    "x-api-key",
-    "api-key",
-    "apikey",
-    "api_key",
-    "x-auth-token",
+    "headers", "auth", "authorization", "cookies", "x-api-key", "api-key", "apikey", "api_key", "x-auth-token",
     "x-goog-api-key",
 ];
 

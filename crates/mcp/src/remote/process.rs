@@ -18,25 +18,8 @@ use super::{STARTED_FOR_TOOLS, remote_tool::plain};
 /// Environment variables passed on to a server: those that a program needs to be found and to find its own files. All
 /// others are withheld, because they may hold secrets for other programs.
 const KEPT: [&str; 19] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "SYSTEMROOT",
-    "APPDATA",
-    "TEMP",
-    "USERPROFILE",
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ", "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SYSTEMROOT", "APPDATA", "TEMP", "USERPROFILE",
 ];
 
 /// Number of bytes kept from the end of its stderr output.

@@ -18,14 +18,8 @@ use crate::{
 
 /// Environment variables that settings come from.
 const VARIABLES: [&str; 8] = [
-    "SKILLHUB_HOME",
-    "SKILLHUB_LIBRARY",
-    "SKILLHUB_REGISTRY",
-    POLICY_VARIABLE,
-    SERVER_TOKEN_VARIABLE,
-    TOKEN_VARIABLE,
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
+    "SKILLHUB_HOME", "SKILLHUB_LIBRARY", "SKILLHUB_REGISTRY", POLICY_VARIABLE, SERVER_TOKEN_VARIABLE, TOKEN_VARIABLE,
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
 ];
 
 /// Tables that can name skills which agents must not know of.

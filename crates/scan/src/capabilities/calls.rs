@@ -8,59 +8,22 @@ const ARGUMENT: usize = 256;
 
 /// Calls whose first argument is a command, or a list that begins with one.
 const COMMANDS: [&str; 22] = [
-    "subprocess.run(",
-    "subprocess.Popen(",
-    "subprocess.call(",
-    "subprocess.check_output(",
-    "subprocess.check_call(",
-    "subprocess.getoutput(",
-    "create_subprocess_exec(",
-    "create_subprocess_shell(",
-    "os.system(",
-    "os.popen(",
-    "execSync(",
-    "execFile(",
-    "execFileSync(",
-    "spawn(",
-    "spawnSync(",
-    "child_process.exec(",
-    "exec.Command(",
-    "Command::new(",
-    "shell_exec(",
-    "proc_open(",
-    "Process.Start(",
-    "ProcessBuilder(",
+    "subprocess.run(", "subprocess.Popen(", "subprocess.call(", "subprocess.check_output(", "subprocess.check_call(",
+    "subprocess.getoutput(", "create_subprocess_exec(", "create_subprocess_shell(", "os.system(", "os.popen(",
+    "execSync(", "execFile(", "execFileSync(", "spawn(", "spawnSync(", "child_process.exec(", "exec.Command(",
+    "Command::new(", "shell_exec(", "proc_open(", "Process.Start(", "ProcessBuilder(",
 ];
 
 /// Expressions followed by the name of an environment variable, either quoted or as a bare word.
 const VARIABLES: [&str; 14] = [
-    "environ[",
-    "environ.get(",
-    "environ.pop(",
-    "getenv(",
-    "process.env.",
-    "process.env[",
-    "Deno.env.get(",
-    "import.meta.env.",
-    "ENV[",
-    "ENV.fetch(",
-    "os.Getenv(",
-    "os.LookupEnv(",
-    "env::var(",
-    "$env:",
+    "environ[", "environ.get(", "environ.pop(", "getenv(", "process.env.", "process.env[", "Deno.env.get(",
+    "import.meta.env.", "ENV[", "ENV.fetch(", "os.Getenv(", "os.LookupEnv(", "env::var(", "$env:",
 ];
 
 /// Expressions that copy or serialise the whole environment.
 const WHOLE: [&str; 9] = [
-    "os.environ.items",
-    "os.environ.copy",
-    "dict(os.environ",
-    "dumps(os.environ",
-    "**os.environ",
-    "JSON.stringify(process.env",
-    "Object.entries(process.env",
-    "Object.keys(process.env",
-    "...process.env",
+    "os.environ.items", "os.environ.copy", "dict(os.environ", "dumps(os.environ", "**os.environ",
+    "JSON.stringify(process.env", "Object.entries(process.env", "Object.keys(process.env", "...process.env",
 ];
 
 /// Calls that write to the file in their first argument.

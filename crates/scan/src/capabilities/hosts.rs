@@ -5,24 +5,8 @@ use crate::hosts::{bare, is_address};
 use super::{COMPUTED, Collector, Kind, Language, Part, Piece};
 
 const SCHEMES: [&str; 18] = [
-    "http",
-    "https",
-    "ftp",
-    "ftps",
-    "sftp",
-    "ssh",
-    "git",
-    "ws",
-    "wss",
-    "smb",
-    "tcp",
-    "udp",
-    "ldap",
-    "redis",
-    "mysql",
-    "postgres",
-    "postgresql",
-    "mongodb",
+    "http", "https", "ftp", "ftps", "sftp", "ssh", "git", "ws", "wss", "smb", "tcp", "udp", "ldap", "redis", "mysql",
+    "postgres", "postgresql", "mongodb",
 ];
 
 /// Maximum number of characters examined before a scheme.

@@ -46,18 +46,8 @@ const DELETERS: [&str; 5] = ["rm", "rmdir", "unlink", "shred", "trash"];
 
 /// Calls that delete the file in their first argument.
 const DELETES: [&str; 12] = [
-    "rmtree(",
-    "os.remove(",
-    "os.unlink(",
-    "os.rmdir(",
-    "os.removedirs(",
-    "rmSync(",
-    "unlinkSync(",
-    "rmdirSync(",
-    "fs.rm(",
-    "fs.unlink(",
-    "rimraf(",
-    "rm_rf(",
+    "rmtree(", "os.remove(", "os.unlink(", "os.rmdir(", "os.removedirs(", "rmSync(", "unlinkSync(", "rmdirSync(",
+    "fs.rm(", "fs.unlink(", "rimraf(", "rm_rf(",
 ];
 
 /// Methods that delete the path on which they are called.

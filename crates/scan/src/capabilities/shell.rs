@@ -33,23 +33,8 @@ const PLACEHOLDER: usize = 48;
 
 /// Variables that the shell sets itself.
 const OWN: [&str; 17] = [
-    "BASH_SOURCE",
-    "BASH_VERSION",
-    "BASH_REMATCH",
-    "OSTYPE",
-    "PWD",
-    "OLDPWD",
-    "RANDOM",
-    "LINENO",
-    "IFS",
-    "FUNCNAME",
-    "SECONDS",
-    "PIPESTATUS",
-    "UID",
-    "EUID",
-    "HOSTNAME",
-    "PPID",
-    "OPTARG",
+    "BASH_SOURCE", "BASH_VERSION", "BASH_REMATCH", "OSTYPE", "PWD", "OLDPWD", "RANDOM", "LINENO", "IFS", "FUNCNAME",
+    "SECONDS", "PIPESTATUS", "UID", "EUID", "HOSTNAME", "PPID", "OPTARG",
 ];
 
 /// Commands that run the command in their arguments.

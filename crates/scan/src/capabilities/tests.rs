@@ -111,25 +111,8 @@ fn a_summary_is_bounded_and_says_so() {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     assert!(!of(&files).complete);
     let odd = [
-        "$(",
-        "`",
-        "\"",
-        "'",
-        "${",
-        "$((",
-        "<<",
-        "<<x\n",
-        "a=(",
-        "((",
-        ">",
-        "\\",
-        "open(",
-        "subprocess.run([\"",
-        "```sh",
-        "://",
-        "~/",
-        "$HOME",
-        "C:\\",
+        "$(", "`", "\"", "'", "${", "$((", "<<", "<<x\n", "a=(", "((", ">", "\\", "open(", "subprocess.run([\"",
+        "```sh", "://", "~/", "$HOME", "C:\\",
     ];
     let long = [
         odd.join(" "),

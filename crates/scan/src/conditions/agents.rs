@@ -2,21 +2,8 @@
 
 /// Substrings that show that a started agent is hidden from the user or searches for secrets.
 const UNSEEN: &[&str] = &[
-    ".env",
-    "credential",
-    "private key",
-    "wallet",
-    "token",
-    ".ssh",
-    "> /dev/null",
-    ">/dev/null",
-    "devnull",
-    "detached",
-    "'ignore'",
-    "\"ignore\"",
-    "nohup",
-    "trust-all-tools",
-    "--yolo",
+    ".env", "credential", "private key", "wallet", "token", ".ssh", "> /dev/null", ">/dev/null", "devnull", "detached",
+    "'ignore'", "\"ignore\"", "nohup", "trust-all-tools", "--yolo",
 ];
 
 pub(crate) fn is_unseen(matched: &str) -> bool {

@@ -6,24 +6,8 @@ use std::collections::BTreeSet;
 /// characters as a random value.
 pub(crate) fn is_genuine(secret: &str) -> bool {
     const SAMPLES: &[&str] = &[
-        "example",
-        "sample",
-        "xxxx",
-        "your",
-        "dummy",
-        "fake",
-        "test",
-        "placeholder",
-        "redacted",
-        "abcdef",
-        "123456",
-        "changeme",
-        "secret",
-        "0000",
-        "aaaa",
-        "deadbeef",
-        "insert",
-        "replace",
+        "example", "sample", "xxxx", "your", "dummy", "fake", "test", "placeholder", "redacted", "abcdef", "123456",
+        "changeme", "secret", "0000", "aaaa", "deadbeef", "insert", "replace",
     ];
     let lower = secret.to_ascii_lowercase();
     let tail = secret.get(secret.len() / 3..).unwrap_or(secret);
@@ -72,21 +56,8 @@ pub(crate) fn base62(mut number: u32) -> String {
 /// Returns true if the match contains a server password that is not a sample.
 pub(crate) fn is_real_password(matched: &str) -> bool {
     const SAMPLES: &[&str] = &[
-        "localhost",
-        "127.0.0.1",
-        "example",
-        "your",
-        "change",
-        "test",
-        "demo",
-        "xxx",
-        "<",
-        "${",
-        "{",
-        "%s",
-        "placeholder",
-        "dummy",
-        "sample",
+        "localhost", "127.0.0.1", "example", "your", "change", "test", "demo", "xxx", "<", "${", "{", "%s",
+        "placeholder", "dummy", "sample",
     ];
     let lower = matched.to_ascii_lowercase();
     let word = match matched.rsplit_once('@') {
@@ -107,16 +78,7 @@ pub(crate) fn is_no_known_key(matched: &str) -> bool {
 
 pub(crate) fn is_no_test_database(matched: &str) -> bool {
     const CHOSEN: &[&str] = &[
-        "test",
-        "if exists",
-        "staging",
-        "localhost",
-        "preview",
-        " -l ",
-        "grep",
-        "\"$ns",
-        "\"$name",
-        "selector",
+        "test", "if exists", "staging", "localhost", "preview", " -l ", "grep", "\"$ns", "\"$name", "selector",
         "--dry-run",
     ];
     let lower = matched.to_ascii_lowercase();

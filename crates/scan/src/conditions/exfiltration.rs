@@ -17,32 +17,9 @@ pub(crate) fn is_read_as_text(matched: &str) -> bool {
 pub(crate) fn is_no_public_key(matched: &str) -> bool {
     // Words that may change a name, and programs that read keys from elsewhere.
     const CHANGES: &[&str] = &[
-        "private",
-        "without",
-        "extension",
-        "suffix",
-        "strip",
-        "remove",
-        "drop",
-        "trim",
-        "cut",
-        "slice",
-        "replace",
-        "[:",
-        "%",
-        "split",
-        "stem",
-        "rename",
-        "head -c",
-        "sed ",
-        "minus",
-        "shorten",
-        ":-",
-        "::",
-        ": -",
-        "keychain",
-        "wallet",
-        "security ",
+        "private", "without", "extension", "suffix", "strip", "remove", "drop", "trim", "cut", "slice", "replace",
+        "[:", "%", "split", "stem", "rename", "head -c", "sed ", "minus", "shorten", ":-", "::", ": -", "keychain",
+        "wallet", "security ",
     ];
     const SSH: [&str; 3] = [".ssh/", "id_rsa", "id_ed25519"];
     let lower = matched.to_ascii_lowercase();
@@ -187,15 +164,8 @@ pub(crate) fn is_filled_with_secrets(matched: &str) -> bool {
     const SPELT: &[&str] = &["base64", "encoded", "hex ", "url-encode"];
     const FILLED: &[&str] = &["replace ", "fill in", "url encoded", "url-encode", "encodes the", "urlencode"];
     const PRIVATE: &[&str] = &[
-        "of the document",
-        "conversation",
-        "customer",
-        "user's message",
-        "the prompt",
-        "file content",
-        "of the file",
-        "source code",
-        "the diff",
+        "of the document", "conversation", "customer", "user's message", "the prompt", "file content", "of the file",
+        "source code", "the diff",
     ];
     let lower = matched.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

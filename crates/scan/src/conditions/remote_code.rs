@@ -54,35 +54,9 @@ pub(crate) fn is_nobodys_recipe(matched: &str) -> bool {
 
 /// Substrings of programs that may run what they read, other than shell scripts.
 const EVALUATES: &[&str] = &[
-    "exec",
-    "eval",
-    "system",
-    "popen",
-    "spawn",
-    "subprocess",
-    "child_process",
-    "Function(",
-    "FunctionType",
-    "runIn",
-    "runpy",
-    "interact",
-    "runsource",
-    "__import__",
-    "importlib",
-    "import_module",
-    "getattr",
-    "builtins",
-    "globals",
-    "pickle",
-    "marshal",
-    "yaml.load(",
-    "chr(",
-    "ctypes",
-    "require_relative",
-    "qx",
-    "%x",
-    "`",
-    "$(",
+    "exec", "eval", "system", "popen", "spawn", "subprocess", "child_process", "Function(", "FunctionType", "runIn",
+    "runpy", "interact", "runsource", "__import__", "importlib", "import_module", "getattr", "builtins", "globals",
+    "pickle", "marshal", "yaml.load(", "chr(", "ctypes", "require_relative", "qx", "%x", "`", "$(",
 ];
 
 /// Words of shell scripts that may run what they read.

@@ -111,27 +111,9 @@ const VALUED: &[char] = &[
 
 /// Long options of these programs that take a value.
 const VALUED_LONG: &[&str] = &[
-    "--output",
-    "--data",
-    "--data-binary",
-    "--data-raw",
-    "--data-urlencode",
-    "--form",
-    "--upload-file",
-    "--header",
-    "--user",
-    "--request",
-    "--user-agent",
-    "--cookie",
-    "--max-time",
-    "--connect-timeout",
-    "--retry",
-    "--output-document",
-    "--post-file",
-    "--post-data",
-    "--rsh",
-    "--exclude",
-    "--include",
+    "--output", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--form", "--upload-file", "--header",
+    "--user", "--request", "--user-agent", "--cookie", "--max-time", "--connect-timeout", "--retry",
+    "--output-document", "--post-file", "--post-data", "--rsh", "--exclude", "--include",
 ];
 
 /// Returns the hosts that commands in a text name without a scheme.

@@ -48,9 +48,7 @@ fn a_forge_is_trusted_by_owner() {
         assert_eq!(trust(own), Trust::Vendor, "{own}");
     }
     for other in [
-        "https://github.com/evil/docker",
-        "https://github.com/docker-evil/x",
-        "https://github.com/",
+        "https://github.com/evil/docker", "https://github.com/docker-evil/x", "https://github.com/",
         "https://hf.co/client/x",
     ] {
         assert_eq!(trust(other), Trust::Forge, "{other}");
@@ -81,13 +79,8 @@ fn commands_name_hosts_without_a_scheme() {
         assert_eq!(bare(command).iter().map(|address| address.host.as_str()).collect::<Vec<_>>(), [host], "{command}");
     }
     for none in [
-        "curl -o install.sh https://astral.sh/x",
-        "curl --data @body.json \"$URL\"",
-        "echo evil.invalid/x",
-        "curl; evil.invalid/x",
-        "nc -l 4444 file.name",
-        "ssh host uptime",
-        "scp a.txt b.txt",
+        "curl -o install.sh https://astral.sh/x", "curl --data @body.json \"$URL\"", "echo evil.invalid/x",
+        "curl; evil.invalid/x", "nc -l 4444 file.name", "ssh host uptime", "scp a.txt b.txt",
     ] {
         assert!(bare(none).is_empty(), "{none}");
     }

@@ -11,21 +11,8 @@ use super::foreign::is_foreign;
 
 /// File names of licences, lower case, without their extension.
 const NAMES: &[&str] = &[
-    "license",
-    "licence",
-    "licenses",
-    "copying",
-    "copyright",
-    "notice",
-    "notices",
-    "unlicense",
-    "eula",
-    "ofl",
-    "third_party_notices",
-    "third-party-notices",
-    "thirdpartynotices",
-    "third_party_licenses",
-    "third-party-licenses",
+    "license", "licence", "licenses", "copying", "copyright", "notice", "notices", "unlicense", "eula", "ofl",
+    "third_party_notices", "third-party-notices", "thirdpartynotices", "third_party_licenses", "third-party-licenses",
 ];
 
 /// Extensions that licence files may have.

@@ -56,19 +56,8 @@ const BLOCK: usize = 400;
 
 /// Substrings in the name or title of a reference that teaches about attacks.
 const LESSONS: &[&str] = &[
-    "secur",
-    "vulnerab",
-    "attack",
-    "injection",
-    "threat",
-    "malware",
-    "exploit",
-    "supply-chain",
-    "supply chain",
-    "dangerous",
-    "hardening",
-    "pentest",
-    "forensic",
+    "secur", "vulnerab", "attack", "injection", "threat", "malware", "exploit", "supply-chain", "supply chain",
+    "dangerous", "hardening", "pentest", "forensic",
 ];
 
 /// Returns true if a line in a reference is only an illustration. In a file that `SKILL.md` sends nobody to run, every

@@ -127,12 +127,8 @@ fn padded(text: &str, number: usize) -> String {
 }
 
 const HOSTS: &[&str] = &[
-    "docs.intake.relaygrid.net",
-    "cdn-metrics.io",
-    "telemetry.northwind-tools.dev",
-    "static-assets-eu.top",
-    "api.skillstats.app",
-    "xn--githb-kva.com",
+    "docs.intake.relaygrid.net", "cdn-metrics.io", "telemetry.northwind-tools.dev", "static-assets-eu.top",
+    "api.skillstats.app", "xn--githb-kva.com",
 ];
 
 /// Respells addresses without changing their destination.

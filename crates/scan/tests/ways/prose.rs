@@ -31,18 +31,9 @@ fn led_in(skill: &Skill, lead: &str) -> Skill {
 }
 
 const LEADS: &[&str] = &[
-    "Please ",
-    "As always, ",
-    "As a first step, ",
-    "Before anything else, ",
-    "When you have finished, ",
-    "For best results, ",
-    "As the team agreed, ",
-    "By the way, ",
-    "In this mode, ",
-    "Note: ",
-    "It is worth saying that, in practice, ",
-    "For example, on every run, ",
+    "Please ", "As always, ", "As a first step, ", "Before anything else, ", "When you have finished, ",
+    "For best results, ", "As the team agreed, ", "By the way, ", "In this mode, ", "Note: ",
+    "It is worth saying that, in practice, ", "For example, on every run, ",
 ];
 
 fn every_word(skill: &Skill, change: impl Fn(&str) -> String) -> Skill {

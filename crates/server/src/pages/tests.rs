@@ -174,13 +174,8 @@ async fn skill_page_shows_capabilities_and_install_command() {
     let server = server(Visibility::Public);
     let got = server.get("/acme/notes").await.text;
     for told in [
-        "api.example.org",
-        "curl",
-        "install acme/notes --agent claude-code",
-        "http://localhost",
-        "记录会议",
-        "scripts/run.sh",
-        "diff/1.0.0/1.1.0",
+        "api.example.org", "curl", "install acme/notes --agent claude-code", "http://localhost", "记录会议",
+        "scripts/run.sh", "diff/1.0.0/1.1.0",
     ] {
         assert!(got.contains(told), "{told} in {got}");
     }
@@ -216,13 +211,7 @@ async fn hostile_text_stays_inert() {
     {
         let got = server.get(path).await.text;
         for forbidden in [
-            "<script>",
-            "<img",
-            "<iframe",
-            "<b>notes",
-            "href=\"javascript",
-            "href=\"data:text",
-            "pixel.example/a.png\"",
+            "<script>", "<img", "<iframe", "<b>notes", "href=\"javascript", "href=\"data:text", "pixel.example/a.png\"",
         ] {
             assert!(!got.contains(forbidden), "{path}: {forbidden}");
         }

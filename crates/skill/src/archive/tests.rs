@@ -208,26 +208,8 @@ fn what_macos_adds_is_left_out() {
 #[test]
 fn every_zip_slip_spelling_is_an_escape() {
     for name in [
-        "../x",
-        "a/../../x",
-        "..",
-        "a/..",
-        "/etc/passwd",
-        "//h/s",
-        "~/x",
-        "..\\x",
-        "a\\..\\..\\x",
-        "\\x",
-        "\\\\h\\s\\x",
-        "C:\\x",
-        "C:/x",
-        "c:x",
-        ".. /x",
-        "a/.. /x",
-        "a/．．/x",
-        "../",
-        "/",
-        "‥/x",
+        "../x", "a/../../x", "..", "a/..", "/etc/passwd", "//h/s", "~/x", "..\\x", "a\\..\\..\\x", "\\x",
+        "\\\\h\\s\\x", "C:\\x", "C:/x", "c:x", ".. /x", "a/.. /x", "a/．．/x", "../", "/", "‥/x",
     ] {
         let error = refusal(raw(name, b""));
         assert!(matches!(&error, ArchiveError::Escapes { member } if member == name), "{name}: {error:?}");

@@ -10,14 +10,7 @@ use skill::{Bundle, Frontmatter, SkillPath, diff::Change, diff::FileChange, fron
 
 /// Frontmatter keys, normalised to letters and digits, from which agents read the rights of a skill.
 const TOOL_KEYS: [&str; 9] = [
-    "allowedtools",
-    "disallowedtools",
-    "deniedtools",
-    "tools",
-    "permissions",
-    "permissionmode",
-    "hooks",
-    "mcpservers",
+    "allowedtools", "disallowedtools", "deniedtools", "tools", "permissions", "permissionmode", "hooks", "mcpservers",
     "sandbox",
 ];
 /// Normalised key of a composed tool.

@@ -16,25 +16,9 @@ fn report_has_the_documented_fields() {
     let odd = patch("description:", "colour: red\ndescription:");
     let report = serde_json::to_value(place.applied(odd)).unwrap();
     let documented = [
-        "action",
-        "capabilities_added",
-        "capabilities_complete",
-        "capabilities_removed",
-        "checkout",
-        "decision",
-        "diff",
-        "files",
-        "message",
-        "name",
-        "number",
-        "ok",
-        "previous_revision",
-        "problems",
-        "proposal",
-        "proposal_revision",
-        "revision",
-        "status",
-        "verdict",
+        "action", "capabilities_added", "capabilities_complete", "capabilities_removed", "checkout", "decision",
+        "diff", "files", "message", "name", "number", "ok", "previous_revision", "problems", "proposal",
+        "proposal_revision", "revision", "status", "verdict",
     ];
     assert_eq!(keys(&report), documented);
     assert_eq!(keys(&report["files"][0]), ["added", "change", "path", "removed"]);

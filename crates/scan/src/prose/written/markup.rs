@@ -13,15 +13,8 @@ const TEXTS: &[&str] = &["alt=", "title=", "content=", "aria-label=", "placehold
 
 /// Substrings of tags that hide their contents.
 const UNSEEN: &[&str] = &[
-    "display:none",
-    "display: none",
-    "visibility:hidden",
-    "visibility: hidden",
-    "font-size:0",
-    "opacity:0\"",
-    "opacity:0;",
-    " hidden>",
-    " hidden ",
+    "display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "opacity:0\"",
+    "opacity:0;", " hidden>", " hidden ",
 ];
 
 /// Maximum number of bytes examined in a tag.
