@@ -330,7 +330,6 @@ impl Imported {
     }
 
     /// Returns the error of a failed import.
-    #[must_use]
     pub fn error(&self) -> Option<&InstallError> {
         self.installed.as_ref()?.error.as_ref()
     }

@@ -23,7 +23,6 @@ impl HttpAuth {
     }
 
     /// Returns the token as text.
-    #[must_use]
     pub fn token(&self) -> &str {
         self.token.text()
     }

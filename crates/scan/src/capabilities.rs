@@ -243,7 +243,6 @@ pub fn capabilities(bundle: &Bundle) -> Capabilities {
 impl Capabilities {
     /// Returns true if hosts, reads, writes, commands, environment and persistence are all empty. Privileges,
     /// undeclared needs and `allowed-tools` are not considered.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let lists = [&self.hosts, &self.reads, &self.writes, &self.commands, &self.environment, &self.persistence];
         lists.iter().all(|list| list.is_empty())

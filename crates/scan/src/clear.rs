@@ -137,7 +137,6 @@ pub fn capture(bundle: Bundle, reports: &dyn Reports) -> Captured {
 
 impl Cleared {
     /// Returns the files that were scanned.
-    #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
@@ -149,7 +148,6 @@ impl Cleared {
     }
 
     /// Returns the report, whose verdict is never a block.
-    #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -162,7 +160,6 @@ impl Cleared {
 
     /// Returns true if a judge is configured but was not asked, because the scanner is for viewing only. Such a skill
     /// must not be written.
-    #[must_use]
     pub fn is_unjudged(&self) -> bool {
         self.is_unjudged
     }
@@ -176,13 +173,11 @@ impl Cleared {
 
 impl Blocked {
     /// Returns the candidate as it was given.
-    #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
     /// Returns the report, whose verdict is a block.
-    #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -196,7 +191,6 @@ impl Blocked {
 
 impl Captured {
     /// Returns the files, stored as they were found.
-    #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
@@ -208,7 +202,6 @@ impl Captured {
     }
 
     /// Returns the report, which may contain blocking findings.
-    #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }

@@ -24,7 +24,6 @@ impl Evidence {
     const ALL: [Self; 5] = [Self::Note, Self::Weak, Self::Strong, Self::Hard, Self::Conclusive];
 
     /// Returns the name used in rule files.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",

@@ -96,13 +96,11 @@ impl Finding {
     }
 
     /// Returns the matched part of the excerpt with a few words around it, at most 92 characters.
-    #[must_use]
     pub fn brief_excerpt(&self) -> String {
         brief(&self.excerpt, self.matched)
     }
 
     /// Formats the finding and its remedy as one clause.
-    #[must_use]
     pub fn summary(&self) -> String {
         let Self { rule, severity, path, line, message, remedy, .. } = self;
         format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}")
@@ -111,7 +109,6 @@ impl Finding {
     /// Returns whether the finding is hard evidence of harm, which hides even a skill that earlier rules let pass.
     ///
     /// A combination of strong signals in one file is not hard, nor is an incomplete scan.
-    #[must_use]
     pub fn is_hard(&self) -> bool {
         let is_hard_alone = || rule(&self.rule).is_some_and(|rule| rule.evidence >= Evidence::Hard);
         can_be_waived(&self.rule)

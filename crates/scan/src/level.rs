@@ -46,7 +46,6 @@ pub struct LevelError {
 
 impl Severity {
     /// Returns the name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -71,7 +70,6 @@ impl Severity {
 
 impl Verdict {
     /// Returns the name used in reports.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",

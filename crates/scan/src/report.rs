@@ -60,7 +60,6 @@ impl Report {
     }
 
     /// Returns the first new finding of the highest severity that is not waived, for use in a message about a block.
-    #[must_use]
     pub fn worst_new(&self) -> Option<&Finding> {
         self.findings
             .iter()

@@ -87,7 +87,6 @@ pub enum Scope {
 
 impl Scope {
     /// Returns the name used in rule files.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -102,7 +101,6 @@ impl Scope {
 impl Rule {
     /// Returns the loss for the user if a match is real, as a clause: the rule's own, or that of its category. A user's
     /// own categories have none.
-    #[must_use]
     pub fn harm(&self) -> Option<&'static str> {
         own_or_of_category(self.harm, self.category)
     }

@@ -110,7 +110,6 @@ impl Scanner {
     }
 
     /// Returns the version of the ruleset, local additions included.
-    #[must_use]
     pub fn ruleset(self) -> &'static str {
         self.local.map_or(crate::ruleset(), |local| &local.ruleset)
     }

@@ -34,7 +34,6 @@ impl Waivers {
     }
 
     /// Returns whether the list of waivers is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

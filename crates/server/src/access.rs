@@ -112,7 +112,6 @@ pub enum Denied {
 
 impl Scope {
     /// Returns the word for it in the API and the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -130,7 +129,6 @@ impl Scope {
 
 impl Role {
     /// Returns the word for it in the API and the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",
@@ -147,7 +145,6 @@ impl Role {
 
 impl Caller {
     /// Returns the name of the account, or `None` if the caller is anonymous.
-    #[must_use]
     pub fn account(&self) -> Option<&Owner> {
         match self {
             Self::Anonymous => None,

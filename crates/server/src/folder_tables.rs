@@ -68,7 +68,6 @@ impl FolderTables {
     }
 
     /// Returns whether another process serves the folder, which may change it at any time.
-    #[must_use]
     pub fn is_served(&self) -> bool {
         self.lock.is_none()
     }

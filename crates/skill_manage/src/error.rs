@@ -121,7 +121,6 @@ fn messages(problems: &[Problem]) -> String {
 
 impl ManageError {
     /// Returns the stable error code.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         self.failure().code
     }

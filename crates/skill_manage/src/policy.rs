@@ -162,7 +162,6 @@ impl Policy {
     }
 
     /// Returns the layers, the user's first.
-    #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }

@@ -123,7 +123,6 @@ struct Fields {
 
 impl ChangeRequest {
     /// Returns whether the request creates the skill.
-    #[must_use]
     pub fn creates(&self) -> bool {
         matches!(self.edits.first(), Some(Edit::Create { .. }))
     }

@@ -162,7 +162,6 @@ impl Reviewer {
     }
 
     /// Returns the actor, which is always a person.
-    #[must_use]
     pub fn actor(&self) -> &Actor {
         &self.actor
     }

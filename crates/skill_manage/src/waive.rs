@@ -94,7 +94,6 @@ impl From<StorageError> for WaiveError {
 
 impl WaiveError {
     /// Returns the next step for the user.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::NoSkill(_) => "list the skills in this library: skillhub list".to_owned(),

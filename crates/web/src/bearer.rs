@@ -53,7 +53,6 @@ impl Token {
     }
 
     /// Returns the token as text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }

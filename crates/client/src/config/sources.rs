@@ -56,7 +56,6 @@ impl SourceKind {
         [Self::Registry, Self::Git, Self::Marketplace, Self::WellKnown, Self::ClawHub, Self::Folder];
 
     /// Returns the word for the kind.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Registry => "registry",

@@ -455,7 +455,6 @@ impl InstallError {
     }
 
     /// Returns the problems of the skill if it is invalid, otherwise an empty slice.
-    #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid { problems, .. } => problems,

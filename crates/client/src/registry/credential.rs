@@ -25,7 +25,6 @@ pub struct EnvironmentToken {
 
 impl EnvironmentToken {
     /// Returns the hint for a server that does not accept the token.
-    #[must_use]
     pub fn hint(&self) -> String {
         format!("unset {0}, or set it to a valid token: the token of {0} goes before that of a login", self.variable)
     }

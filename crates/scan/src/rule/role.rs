@@ -20,7 +20,6 @@ pub enum Role {
 
 impl Role {
     /// Returns the name used in rule files.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fact => "fact",

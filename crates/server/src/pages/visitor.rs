@@ -63,7 +63,6 @@ impl FromRequestParts<Shared> for Visitor {
 
 impl Visitor {
     /// Returns whether the visitor is an admin of this server.
-    #[must_use]
     pub fn is_admin(&self) -> bool {
         matches!(self.caller, Caller::Account { is_admin: true, .. })
     }

@@ -242,7 +242,6 @@ pub enum WithheldReason {
 
 impl WithheldReason {
     /// Returns the error code of the refusal.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::Quarantined(_) => "quarantined",
@@ -261,7 +260,6 @@ impl WithheldReason {
     }
 
     /// Returns the reason without a sentence around it.
-    #[must_use]
     pub fn reason(&self) -> &str {
         match self {
             Self::Quarantined(reason) | Self::Held(reason) => reason,

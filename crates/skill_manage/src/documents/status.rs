@@ -74,7 +74,6 @@ pub struct FileStatus {
 
 impl FileStatus {
     /// Describes the change as a clause, such as `added scripts/run.sh`.
-    #[must_use]
     pub fn describe(&self) -> String {
         let word = match self.change {
             Change::Added => "added",

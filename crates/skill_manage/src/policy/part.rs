@@ -44,7 +44,6 @@ pub enum Class {
 
 impl Class {
     /// Returns the name used in rules.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",

@@ -58,7 +58,6 @@ impl ChangedSkill {
     }
 
     /// Returns the newest revision. `None` if only the folder was edited since the checkpoint.
-    #[must_use]
     pub fn head(&self) -> Option<&Revision> {
         self.revisions.first()
     }

@@ -25,7 +25,6 @@ impl IndexPool {
     }
 
     /// Returns the folder of the index.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

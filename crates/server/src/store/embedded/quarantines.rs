@@ -39,7 +39,6 @@ impl SqliteQuarantines {
     }
 
     /// Returns the number of decisions about releases that this process has recorded.
-    #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }

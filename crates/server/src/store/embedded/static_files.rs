@@ -53,7 +53,6 @@ impl StaticFiles {
     }
 
     /// The commit of the cached files.
-    #[must_use]
     pub fn revision(&self) -> String {
         self.kept().revision.clone()
     }
