@@ -121,9 +121,7 @@ impl CliError {
     /// Formats the error for `--json`.
     pub fn to_json(&self) -> Value {
         let hint = self.hint.as_deref().map(hints::for_user);
-        json!({"ok": false, "error": {
-            "code": self.code, "message": self.message, "hint": hint, "details": self.details,
-        }})
+        ops::error_document(self.code, &self.message, hint.as_deref(), &self.details)
     }
 }
 

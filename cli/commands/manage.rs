@@ -10,7 +10,7 @@ use library::{Action, Evidence};
 use ops::Refusal;
 use serde_json::json;
 use skill::{Edit, Limits, SkillPath, diff::Change, edit::Patch, failure::NextStep};
-use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status, manage};
+use skill_manage::{ChangeRequest, ManageError, Notes, Report, RequestError, Ruling, Status, fields_of, manage};
 
 use crate::{
     access::check_request,
@@ -210,20 +210,17 @@ fn given(args: &ManageArgs) -> impl Iterator<Item = &'static str> {
 
 /// Rejects a flag that the action would ignore.
 fn check_flags(action: &str, args: &ManageArgs) -> Result<(), CliError> {
-    let takes: &[&str] = match action {
-        "create" | "edit" => &["--content"],
-        "patch" => {
-            &["--path", "--find", "--find-file", "--replace", "--replace-file", "--expected-count", "--replace-all"]
-        }
-        "write_file" => &["--path", "--content", "--executable"],
-        "remove_file" => &["--path"],
-        "delete" => &[],
-        _ => return Ok(()),
+    let takes = fields_of(action).unwrap_or_default();
+    let is_taken = |flag: &str| {
+        let field = flag.trim_start_matches('-').replace('-', "_");
+        takes.contains(&field.strip_suffix("_file").unwrap_or(&field))
     };
-    match given(args).find(|flag| !takes.contains(flag)) {
-        Some(flag) => Err(CliError::new("invalid_request", Exit::Usage, format!("{action} does not accept {flag}"))
-            .hint("see the examples: skillhub manage --help")),
-        None => Ok(()),
+    match given(args).find(|flag| !is_taken(flag)) {
+        Some(flag) if fields_of(action).is_some() => {
+            Err(CliError::new("invalid_request", Exit::Usage, format!("{action} does not accept {flag}"))
+                .hint("see the examples: skillhub manage --help"))
+        }
+        _ => Ok(()),
     }
 }
 

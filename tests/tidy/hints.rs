@@ -14,14 +14,14 @@ const STEPS: (&str, &str) = ("crates/skill/src/next_step.rs", "command");
 const SAME_FOR_ALL: [(&str, usize); 15] = [
     // Only a person at a terminal may do it.
     ("crates/library/src/failures.rs", 1),
-    ("crates/library/src/library/taken_back.rs", 2),
+    ("crates/library/src/library/decision.rs", 2),
     ("crates/mcp/src/tools/marketplace.rs", 1),
     ("crates/skill_manage/src/conclude.rs", 1),
     ("crates/skill_manage/src/review/error.rs", 2),
     ("crates/skill_manage/src/rollback.rs", 1),
     // Only the command line or a registry has the failure.
     ("crates/client/src/agent_folders.rs", 2),
-    ("crates/client/src/publish/fork.rs", 1),
+    ("crates/client/src/publish/fork/error.rs", 1),
     ("crates/client/src/undo/error.rs", 1),
     ("crates/client/src/uninstall.rs", 1),
     ("crates/server/src/foreign/plugins.rs", 1),

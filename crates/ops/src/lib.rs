@@ -35,7 +35,7 @@ pub use decide::{Decision, InboxItem, ShownItem};
 pub use inbox::{Alarms, Inbox, InboxSkill, REASONS};
 pub use install::{InstallCallbacks, StepFormat, document_of, whole_document};
 pub use record::Recorded;
-pub use refusal::{Question, Refusal};
+pub use refusal::{Question, Refusal, error_document};
 pub use search::SearchDocument;
 pub use setup::{Note, Setup, Variables};
 pub use tools::stop_tools;

@@ -102,10 +102,13 @@ impl Refusal {
     /// Formats the error as a document, with the operations in its hint as given by `step`.
     pub fn document(&self, step: impl Fn(&NextStep) -> String) -> Value {
         let hint = self.failure.hint.as_ref().map(|hint| hint.with(step));
-        json!({"ok": false, "error": {
-            "code": self.failure.code, "message": self.message, "hint": hint, "details": self.details,
-        }})
+        error_document(self.failure.code, &self.message, hint.as_deref(), &self.details)
     }
+}
+
+/// Returns the document of an error, as the command line and MCP show it.
+pub fn error_document(code: &str, message: &str, hint: Option<&str>, details: &Value) -> Value {
+    json!({"ok": false, "error": {"code": code, "message": message, "hint": hint, "details": details}})
 }
 
 impl<E: Fails> From<E> for Refusal {

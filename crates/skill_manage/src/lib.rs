@@ -95,7 +95,7 @@ pub use manage::{NOTED_CHARS, manage, note_unreadable};
 pub use pin::{pin, unpin};
 pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};
-pub use request::{ChangeRequest, Notes, RequestError};
+pub use request::{ACTIONS, ChangeRequest, Notes, RequestError, fields_of};
 pub use reviewer::{NewToken, Reviewer, ReviewerError, is_valid_at};
 pub use rollback::{Rollback, roll_back};
 pub use trial::{gate_actor, start_trial};

@@ -268,16 +268,10 @@ impl Fields {
     }
 
     fn into_edit(self) -> Result<Edit, RequestError> {
-        let action =
-            self.action.clone().ok_or_else(|| malformed(format!("`action` is missing; it must be {ACTIONS}")))?;
-        let takes: &[&str] = match action.as_str() {
-            "create" | "edit" => &["content"],
-            "patch" => &["path", "find", "replace", "expected_count", "replace_all"],
-            "write_file" => &["path", "content", "content_base64", "file_content", "executable"],
-            "remove_file" => &["path"],
-            "delete" => &[],
-            other => return Err(malformed(format!("unknown action {other:?}; it must be {ACTIONS}"))),
-        };
+        let missing = || malformed(format!("`action` is missing; it must be {}", action_names()));
+        let action = self.action.clone().ok_or_else(missing)?;
+        let takes = fields_of(&action)
+            .ok_or_else(|| malformed(format!("unknown action {action:?}; it must be {}", action_names())))?;
         if let Some(field) = self.edit_fields().find(|field| *field != "action" && !takes.contains(field)) {
             return Err(malformed(format!("`{action}` does not take `{field}`")));
         }
@@ -315,7 +309,24 @@ impl Fields {
     }
 }
 
-const ACTIONS: &str = "one of create, edit, patch, delete, write_file, remove_file";
+/// The actions, each with the fields of a request that it takes.
+pub const ACTIONS: [(&str, &[&str]); 6] = [
+    ("create", &["content"]),
+    ("edit", &["content"]),
+    ("patch", &["path", "find", "replace", "expected_count", "replace_all"]),
+    ("delete", &[]),
+    ("write_file", &["path", "content", "content_base64", "file_content", "executable"]),
+    ("remove_file", &["path"]),
+];
+
+/// Returns the fields that an action takes; `None` if there is no such action.
+pub fn fields_of(action: &str) -> Option<&'static [&'static str]> {
+    ACTIONS.iter().find(|(name, _)| *name == action).map(|(_, fields)| *fields)
+}
+
+fn action_names() -> String {
+    format!("one of {}", ACTIONS.map(|(name, _)| name).join(", "))
+}
 
 fn malformed(message: impl Into<String>) -> RequestError {
     RequestError::Malformed(message.into())

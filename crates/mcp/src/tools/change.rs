@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::Limits;
-use skill_manage::{Context, ManageError, Notes, Report, Rollback, Status};
+use skill_manage::{ACTIONS, Context, ManageError, Notes, Report, Rollback, Status};
 
 use super::{Call, Effect, Spec, ToolResult, arguments, read, text, undeclared};
 
@@ -34,7 +34,7 @@ pub(crate) const SKILL_ROLLBACK: Spec = Spec {
 
 /// Schema fields of one edit.
 fn edit_fields() -> Value {
-    let actions = ["create", "edit", "patch", "delete", "write_file", "remove_file"];
+    let actions = ACTIONS.map(|(name, _)| name);
     json!({
         "action": {"type": "string", "enum": actions},
         "content": text("Whole SKILL.md (create, edit) or file (write_file)"),
