@@ -3,8 +3,8 @@
 //! A check is a function from a tree to all of its [`Fault`]s. Here each check runs over the checkout. Beside its
 //! definition it runs over a bad sample, so that it is known to fail.
 
-#[path = "tidy/circles.rs"]
-mod circles;
+#[path = "tidy/cycles.rs"]
+mod cycles;
 #[path = "tidy/documents.rs"]
 mod documents;
 #[path = "tidy/hints.rs"]
@@ -102,7 +102,7 @@ fn hints_hold_operations_as_steps() {
 /// A parent module and its child may import each other.
 #[test]
 fn source_files_form_no_cycles() {
-    assert_none(circles::circles(&CHECKOUT));
+    assert_none(cycles::cycles(&CHECKOUT));
 }
 
 #[test]

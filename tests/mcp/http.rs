@@ -113,3 +113,16 @@ fn silent_connections_make_room() {
     assert_eq!(served.status("/mcp", &[&format!("Authorization: Bearer {TOKEN}")]), 200);
     assert!(began.elapsed() < Duration::from_secs(20), "it waited until silent ones were given up");
 }
+
+/// A service manager ends a server with SIGTERM.
+#[cfg(target_os = "linux")]
+#[test]
+fn server_ends_when_asked() {
+    use nix::sys::signal::{Signal, kill};
+    let sandbox = Sandbox::new();
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut served = serve(&sandbox, TOKEN, &[]);
+        kill(nix::unistd::Pid::from_raw(served.child.id().try_into().unwrap()), signal).unwrap();
+        assert!(served.child.wait().unwrap().success(), "{signal}");
+    }
+}

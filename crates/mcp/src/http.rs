@@ -102,7 +102,7 @@ pub fn serve_http(
         let service = Service::new(move || Ok(servers.connect()), Arc::default(), gate.config());
         tokio::select! {
             () = accept(listener, service, Arc::new(gate)) => Ok(()),
-            ended = tokio::signal::ctrl_c() => ended.map_err(io("cannot wait for a shutdown signal".to_owned())),
+            ended = web::asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned())),
         }
     });
     Ok(served?)

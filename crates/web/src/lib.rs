@@ -25,4 +25,4 @@ pub use limits::ServerLimits;
 pub use pages::shown_bytes;
 pub use proxies::{AddressBlock, AddressBlockError, Client, TrustedProxies};
 pub use random::random;
-pub use serve::{ServeError, runtime, serve_until_signal};
+pub use serve::{ServeError, asked_to_end, runtime, serve_until_signal};

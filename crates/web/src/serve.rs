@@ -156,8 +156,12 @@ async fn connected(
     }
 }
 
+/// Waits until the process receives SIGINT or SIGTERM.
+///
+/// # Errors
+/// The system gives no signals.
 #[cfg(unix)]
-async fn asked_to_end() -> io::Result<()> {
+pub async fn asked_to_end() -> io::Result<()> {
     let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
     tokio::select! {
         interrupted = signal::ctrl_c() => interrupted,
@@ -165,7 +169,11 @@ async fn asked_to_end() -> io::Result<()> {
     }
 }
 
+/// Waits for Ctrl-C.
+///
+/// # Errors
+/// The system gives no signals.
 #[cfg(not(unix))]
-async fn asked_to_end() -> io::Result<()> {
+pub async fn asked_to_end() -> io::Result<()> {
     signal::ctrl_c().await
 }

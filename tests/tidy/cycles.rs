@@ -33,8 +33,8 @@ struct File<'t> {
 }
 
 /// Finds files in import cycles, each with its imports within the cycle.
-pub fn circles(tree: &Tree) -> Vec<Fault> {
-    ROOTS.iter().flat_map(|root| circles_of(&files(tree, root))).collect()
+pub fn cycles(tree: &Tree) -> Vec<Fault> {
+    ROOTS.iter().flat_map(|root| cycles_of(&files(tree, root))).collect()
 }
 
 /// Returns the files of a crate by module, except for tests.
@@ -48,7 +48,7 @@ fn files<'t>(tree: &'t Tree, root: &str) -> Files<'t> {
     below.map(|(path, source)| (module(path), File::read(source))).collect()
 }
 
-fn circles_of(files: &Files<'_>) -> Vec<Fault> {
+fn cycles_of(files: &Files<'_>) -> Vec<Fault> {
     let imports: BTreeMap<&Module, BTreeSet<&Module>> =
         files.keys().map(|module| (module, imports(files, module))).collect();
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
@@ -60,7 +60,7 @@ fn circles_of(files: &Files<'_>) -> Vec<Fault> {
         let round: Vec<String> =
             others.iter().filter(|other| is_in_one(module, other)).map(|other| path(other)).collect();
         if !round.is_empty() {
-            let message = format!("is in a circle with {}: give what both need a file below them", round.join(", "));
+            let message = format!("is in a cycle with {}: give what both need a file below them", round.join(", "));
             faults.push(Fault::new(&path(module), 1, message));
         }
     }
@@ -181,10 +181,10 @@ fn planted_cycles_are_found() {
         ),
         ("crates/skill/src/two/low.rs", "pub(crate) struct E(crate::A);\n"),
     ];
-    assert_eq!(circles(&Tree::of(&straight)), []);
+    assert_eq!(cycles(&Tree::of(&straight)), []);
     let found = |path: &str, text: &str| {
         let others = straight.iter().copied().filter(|(known, _)| *known != path);
-        circles(&Tree::of(&others.chain([(path, text)]).collect::<Vec<_>>())).len()
+        cycles(&Tree::of(&others.chain([(path, text)]).collect::<Vec<_>>())).len()
     };
     assert_eq!(found("crates/skill/src/one.rs", "mod deep;\nuse crate::{two::b, x::{Y, self}};\n"), 2);
     assert_eq!(found("crates/skill/src/one.rs", "mod deep;\nfn f() { super::two::b() }\n"), 2);
