@@ -4,14 +4,13 @@ mod host;
 
 use std::path::PathBuf;
 
-use agent::{Catalogue, FORMS, Fit, Form, ListOptions, ListedSkill};
+use agent::{Catalogue, FORMS, Fit, Form, GivenFolder, ListOptions, ListedSkill};
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
 };
 use library::folder::ToolFiles;
 use serde_json::{Value, json};
-use skill::Bundle;
 
 use crate::{
     catalogue::{exit_with, problems, public_folder},
@@ -105,7 +104,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
 }
 
 /// Reads the files of each skill found at the paths.
-fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf, Bundle)>, CliError> {
+fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<GivenFolder>, CliError> {
     let roots: Vec<PathBuf> =
         paths.iter().filter_map(|path| library::real_path(&context.absolute(path)).ok()).collect();
     let root_of =
@@ -114,7 +113,9 @@ fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBu
         let below = found.path.strip_prefix(root_of(found)).unwrap_or(&found.path).to_owned();
         below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
     };
-    let read = |found: FoundSkill| Ok((root_of(&found), found.path.clone(), found.bundle(ToolFiles::Skip)?));
+    let read = |found: FoundSkill| {
+        Ok(GivenFolder { root: root_of(&found), path: found.path.clone(), files: found.bundle(ToolFiles::Skip)? })
+    };
     let found: Vec<FoundSkill> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {

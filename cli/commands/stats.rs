@@ -83,7 +83,7 @@ fn all(context: &Context) -> Result<Exit, CliError> {
 
 fn summary(skill: &SkillStats) -> Vec<String> {
     let (rate, interval) = match skill.rate() {
-        Some((rate, bounds)) => (percent(rate), range(bounds)),
+        Some((rate, (low, high))) => (percent(rate), range(low, high)),
         None => ("not reported".to_owned(), String::new()),
     };
     let since = match (skill.since.known(), skill.count.successes) {
@@ -95,7 +95,7 @@ fn summary(skill: &SkillStats) -> Vec<String> {
     vec![name.to_string(), runs.to_string(), rate, interval, failed.to_string(), curve(&skill.trend), since]
 }
 
-fn range((low, high): (f64, f64)) -> String {
+fn range(low: f64, high: f64) -> String {
     format!("{:.0}-{:.0} %", low * 100.0, high * 100.0)
 }
 
@@ -182,7 +182,7 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
         (None, None) => "-".to_owned(),
         (read, written) => format!("{}, {}", number(read), number(written)),
     };
-    let rate = stats.rate();
+    let (rate, (low, high)) = (stats.rate(), stats.interval());
     vec![
         stats.revision.number.to_string(),
         stats.count.runs.to_string(),
@@ -190,7 +190,7 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
         stats.count.failures.to_string(),
         stats.count.unknown.to_string(),
         rate.map_or_else(|| "-".to_owned(), percent),
-        rate.map_or_else(|| "-".to_owned(), |_| range(stats.interval())),
+        rate.map_or_else(|| "-".to_owned(), |_| range(low, high)),
         stats.latency_ms.map_or_else(|| "-".to_owned(), |time| format!("{time} ms")),
         tokens,
     ]

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, io, path::PathBuf, time::Duration};
 
-use agent::{Catalogue, Form, ListOptions, ListedSkill, Settings, search};
+use agent::{Catalogue, Form, GivenFolder, ListOptions, ListedSkill, Settings, search};
 use library::interrupt;
 use skill::SkillName;
 
@@ -79,7 +79,8 @@ impl<'a> Chooser<'a> {
         let place = self.installed.find(&name).ok().and_then(|listed| listed.path.clone());
         let place = place.unwrap_or_else(|| context.library_path().join(name.as_str()));
         let root = place.parent().unwrap_or(&place).to_owned();
-        let mut tested = Catalogue::of_folders(vec![(root, place, side.bundle.clone())], context.home.scanner());
+        let folder = GivenFolder { root, path: place, files: side.bundle.clone() };
+        let mut tested = Catalogue::of_folders(vec![folder], context.home.scanner());
         let listed = tested.skills.first_mut().ok_or_else(|| unusable("its name is not valid"))?;
         if let Some(fault) = &listed.fault {
             return Err(unusable(fault));

@@ -53,8 +53,8 @@ pub fn print(context: &Context, inbox: &Inbox) -> Result<Exit, CliError> {
     inbox
         .alarms
         .iter()
-        .filter(|((_, name), _)| !is_shown(name))
-        .try_for_each(|alarm| writeln!(text, "{}", alarm_line(alarm)))?;
+        .filter(|(found, _)| !is_shown(&found.name))
+        .try_for_each(|(found, alarm)| writeln!(text, "{}", alarm_line(&found.name, alarm)))?;
     for skill in &skills {
         write!(text, "\n{}{}", skill_text(skill), keep_line(&skill.change))?;
     }
@@ -78,10 +78,11 @@ pub fn summary(proposals: usize, skills: usize) -> String {
 /// and one for each open alarm.
 pub fn news(context: &Context, catalogue: &Catalogue) -> Result<(Vec<String>, Vec<String>), CliError> {
     let changed = context.changed_in(catalogue)?;
-    let names: Vec<String> = changed.into_iter().map(|(_, name)| name.to_string()).collect();
+    let names: Vec<String> = changed.into_iter().map(|skill| skill.name.to_string()).collect();
     let mut lines = Vec::new();
     if context.actor.kind == ActorKind::Person {
-        lines.extend(context.alarms(catalogue.libraries())?.iter().map(alarm_line));
+        let alarms = context.alarms(catalogue.libraries())?;
+        lines.extend(alarms.iter().map(|(found, alarm)| alarm_line(&found.name, alarm)));
         let count = || format!("{WARN}{}{WARN:#}: skillhub review", summary(0, names.len()));
         lines.extend((!names.is_empty()).then(count));
     }
@@ -89,7 +90,7 @@ pub fn news(context: &Context, catalogue: &Catalogue) -> Result<(Vec<String>, Ve
 }
 
 /// Formats an open alarm of the gate, with the command that shows its figures.
-fn alarm_line(((_, name), alarm): (&(usize, SkillName), &GateDecision)) -> String {
+fn alarm_line(name: &SkillName, alarm: &GateDecision) -> String {
     format!("{BAD}alarm{BAD:#} for {name}: {}: skillhub evolve status {name}", visible(&alarm.why))
 }
 

@@ -119,10 +119,12 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
         let region = json!({"startLine": one.line.max(1), "snippet": {"text": one.excerpt}});
         json!({"artifactLocation": location(&skill.target.place_of(&one.path), root), "region": region})
     };
-    let ends = finding.related.iter().map(|one| (end(one), format!("{} this line", one.label)));
-    let again = cause.again.iter().map(|one| (place(one), "same finding".to_owned()));
-    let others = cause.others.iter().map(|one| (place(one), format!("{} ({})", one.message, one.rule)));
-    let related: Vec<Value> = again.chain(ends).chain(others).enumerate().map(related_location).collect();
+    let ends =
+        finding.related.iter().map(|one| RelatedPlace { place: end(one), text: format!("{} this line", one.label) });
+    let again = cause.again.iter().map(|one| RelatedPlace { place: place(one), text: "same finding".to_owned() });
+    let other = |one: &&Finding| RelatedPlace { place: place(one), text: format!("{} ({})", one.message, one.rule) };
+    let others = cause.others.iter().map(other);
+    let related: Vec<Value> = again.chain(ends).chain(others).zip(1..).map(|(one, id)| one.document(id)).collect();
     if !related.is_empty() {
         result["relatedLocations"] = related.into();
     }
@@ -139,8 +141,16 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     result
 }
 
-fn related_location((at, (place, text)): (usize, (Value, String))) -> Value {
-    json!({"id": at + 1, "physicalLocation": place, "message": {"text": text}})
+/// Another location of a result, with a note on it.
+struct RelatedPlace {
+    place: Value,
+    text: String,
+}
+
+impl RelatedPlace {
+    fn document(self, id: usize) -> Value {
+        json!({"id": id, "physicalLocation": self.place, "message": {"text": self.text}})
+    }
 }
 
 /// Returns the region in the file. Columns are counted in characters.

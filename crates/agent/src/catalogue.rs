@@ -39,6 +39,17 @@ pub struct Shadowed {
     pub path: Option<PathBuf>,
 }
 
+/// Folder of a skill that is listed without a library.
+#[derive(Debug)]
+pub struct GivenFolder {
+    /// Root under which the folder was found.
+    pub root: PathBuf,
+    /// Path of the folder.
+    pub path: PathBuf,
+    /// Files of the skill.
+    pub files: Bundle,
+}
+
 /// All visible skills by precedence. A skill with the name of an earlier one is excluded, with a note.
 #[derive(Default)]
 pub struct Catalogue {
@@ -75,10 +86,10 @@ impl Catalogue {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    /// Builds a catalogue of given folders. Each has the root under which it was found, its path and its files.
-    pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>, scanner: Scanner) -> Self {
+    /// Builds a catalogue of given folders.
+    pub fn of_folders(folders: Vec<GivenFolder>, scanner: Scanner) -> Self {
         let mut catalogue = Self::default();
-        for (root, path, files) in folders {
+        for GivenFolder { root, path, files } in folders {
             let group = path.parent().and_then(|group| group.strip_prefix(&root).ok()).unwrap_or(Path::new(""));
             let (scope, group) = trees().find_map(|tree| tree.place(group)).unwrap_or((Scope::Project, group));
             let group = Some(group.to_string_lossy().into_owned()).filter(|group| !group.is_empty());

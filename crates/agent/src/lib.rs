@@ -34,7 +34,7 @@ mod visibility;
 mod words;
 
 pub use builtin::Builtin;
-pub use catalogue::{Catalogue, Shadowed};
+pub use catalogue::{Catalogue, GivenFolder, Shadowed};
 pub use catalogue_cache::{CatalogueCache, RECHECK_MILLIS};
 pub use effective::{AgentView, Reads, Views};
 pub use error::{AgentError, ask_hint};

@@ -246,11 +246,11 @@ impl Repository {
         self.load(listed, limits)
     }
 
-    fn load(&self, listed: Vec<(SkillPath, Oid, bool)>, limits: &Limits) -> Result<Bundle, GitError> {
+    fn load(&self, listed: Vec<TreeFile>, limits: &Limits) -> Result<Bundle, GitError> {
         let odb = self.repo.odb()?;
         let mut files = Vec::with_capacity(listed.len());
         let mut total = 0u64;
-        for (path, id, executable) in listed {
+        for TreeFile { path, id, executable } in listed {
             total = total.saturating_add(odb.read_header(id)?.0 as u64);
             if total > limits.skill_bytes {
                 return Err(BundleError::TooManyBytes { bytes: total, limit: limits.skill_bytes }.into());
@@ -273,6 +273,13 @@ impl Repository {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// File in a tree of the repository.
+struct TreeFile {
+    path: SkillPath,
+    id: Oid,
+    executable: bool,
 }
 
 /// A repository that git reaches, and the local bare repository into which it fetches.
@@ -378,7 +385,7 @@ fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitErr
 
 /// Checks an entry of the tree of a folder and returns its path in the folder, blob and executable bit; `None` for
 /// folders and for files left by operating systems.
-fn list(folder: &str, below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, Oid, bool)>, GitError> {
+fn list(folder: &str, below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<TreeFile>, GitError> {
     let name = entry.name().map_err(|_| GitError::NameEncoding(join(folder, below)))?;
     let path = format!("{below}{name}");
     let in_repository = || join(folder, &path);
@@ -390,7 +397,7 @@ fn list(folder: &str, below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option
         // Early versions of git wrote the mode 664.
         0o100_644 | 0o100_664 | 0o100_755 if is_left_behind(name) => Ok(None),
         mode @ (0o100_644 | 0o100_664 | 0o100_755) => {
-            Ok(Some((SkillPath::parse(&path)?, entry.id(), mode & 0o100 != 0)))
+            Ok(Some(TreeFile { path: SkillPath::parse(&path)?, id: entry.id(), executable: mode & 0o100 != 0 }))
         }
         mode => Err(GitError::Mode { path: in_repository(), mode }),
     }

@@ -46,7 +46,7 @@ use route::Opened;
 pub(crate) use route::Route;
 pub use route::installed_sources;
 pub(crate) use searched::SearchedRegistry;
-pub(crate) use signers::{SignerStatus, Signers};
+pub(crate) use signers::{SignerKey, SignerStatus, Signers};
 use web::Web;
 
 use crate::{

@@ -8,7 +8,7 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use library::folder::read_file;
-use scan::{Scanner, Settings, SettingsError};
+use scan::{RuleText, Scanner, Settings, SettingsError};
 
 use crate::{config::ConfigError, paths};
 
@@ -69,7 +69,7 @@ pub fn scanner(settings: &Settings) -> Result<Scanner, ConfigError> {
 }
 
 /// Reads the rule files in a folder, sorted by name.
-fn texts(folder: &Path) -> io::Result<Vec<(String, String)>> {
+fn texts(folder: &Path) -> io::Result<Vec<RuleText>> {
     let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
     let mut names = Vec::new();
     for entry in dir.entries()? {
@@ -81,7 +81,7 @@ fn texts(folder: &Path) -> io::Result<Vec<(String, String)>> {
         let bytes = read_file(&dir, &name, FILE_BYTES)?
             .ok_or_else(|| bad(format!("is not a regular file of at most {FILE_BYTES} bytes")))?;
         let text = String::from_utf8(bytes).map_err(|_| bad("is not UTF-8".to_owned()))?;
-        Ok((folder.join(&name).display().to_string(), text))
+        Ok(RuleText { name: folder.join(&name).display().to_string(), text })
     };
     names.into_iter().take(FILES + 1).map(text).collect()
 }

@@ -13,7 +13,7 @@ use client::{Config, ConfigError, LockFile, LockFileError, PolicyDocument, Polic
 use compose::{ToolSettings, suggestions::near};
 use evolve::GateConfig;
 use library::{agents, find_agent, refuse_toml_flood};
-use scan::{Scanner, SettingsError};
+use scan::{RuleText, Scanner, SettingsError};
 use serde::{Serialize, de::DeserializeOwned};
 use skill_manage::Rule;
 
@@ -232,7 +232,7 @@ fn misuses_of_lock(path: &Path, text: &str, document: &Document<'_>) -> Vec<Conf
 
 /// Returns the fault of a rule file that only the scanner finds.
 fn misuses_of_rules(path: &Path, text: &str, document: &Document<'_>) -> Vec<ConfigFault> {
-    let file = (path.display().to_string(), text.to_owned());
+    let file = RuleText { name: path.display().to_string(), text: text.to_owned() };
     match Scanner::new(&scan::Settings::default(), &[file]) {
         Ok(scanner) => {
             let wrong = scanner.wrong_example();

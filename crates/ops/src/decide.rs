@@ -9,7 +9,7 @@ use skill_manage::{
 };
 
 use crate::{
-    inbox::{Inbox, InboxSkill},
+    inbox::{Inbox, InboxSkill, PlacedSkill},
     refusal::Refusal,
     workspace::Workspace,
 };
@@ -21,8 +21,8 @@ const REASON: &str = "decided in a review";
 pub enum InboxItem {
     /// A pending proposal.
     Proposal(ProposalRef),
-    /// A changed skill, with the index of its library.
-    Skill(usize, SkillName),
+    /// A changed skill.
+    Skill(PlacedSkill),
 }
 
 /// Item as shown to a person. A decision applies to exactly this.
@@ -49,12 +49,11 @@ impl Inbox {
     /// accepted proposal is kept as well, and is not shown again as a part of the change.
     pub fn items(&self) -> Vec<InboxItem> {
         let (mut items, mut left) = (Vec::new(), self.skills.clone());
-        let skill = |(place, name): (usize, SkillName)| InboxItem::Skill(place, name);
         for entry in &self.proposals {
-            items.extend(left.extract_if(.., |(_, name)| entry.skill() == Some(&*name)).map(skill));
+            items.extend(left.extract_if(.., |skill| entry.skill() == Some(&skill.name)).map(InboxItem::Skill));
             items.push(InboxItem::Proposal(ProposalRef::to(entry.id().clone())));
         }
-        items.extend(left.into_iter().map(skill));
+        items.extend(left.into_iter().map(InboxItem::Skill));
         items
     }
 }
@@ -90,9 +89,9 @@ impl Workspace {
     pub fn show_item(&self, inbox: &Inbox, item: &InboxItem) -> Result<Option<ShownItem>, Refusal> {
         let target = match item {
             InboxItem::Proposal(target) => target,
-            InboxItem::Skill(place, name) => {
-                let skill = inbox.skill(&(*place, name.clone()), self.now)?;
-                return Ok(skill.map(|skill| ShownItem::Skill(*place, Box::new(skill))));
+            InboxItem::Skill(found) => {
+                let skill = inbox.skill(found, self.now)?;
+                return Ok(skill.map(|skill| ShownItem::Skill(found.library, Box::new(skill))));
             }
         };
         let library = self.library_with_proposal(&target.id)?;

@@ -24,15 +24,23 @@ pub struct Inbox {
     pub libraries: Vec<Library>,
     /// Pending proposals, oldest first.
     pub proposals: Vec<ProposalEntry>,
-    /// Skills that may have changed since their review checkpoints, each with the index of its library: those with an
-    /// alarm first, then sorted by name.
-    pub skills: Vec<(usize, SkillName)>,
+    /// Skills that may have changed since their review checkpoints: those with an alarm first, then sorted by name.
+    pub skills: Vec<PlacedSkill>,
     /// Open alarms of the gate. A skill with an alarm may have no change.
     pub alarms: Alarms,
 }
 
-/// Open alarms of the gate, by index of the library and skill.
-pub type Alarms = BTreeMap<(usize, SkillName), GateDecision>;
+/// Open alarms of the gate by skill.
+pub type Alarms = BTreeMap<PlacedSkill, GateDecision>;
+
+/// A skill in one of several libraries.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlacedSkill {
+    /// Index of the library.
+    pub library: usize,
+    /// Name of the skill.
+    pub name: SkillName,
+}
 
 /// A changed skill with its outcomes.
 pub struct InboxSkill {
@@ -58,9 +66,9 @@ impl Workspace {
         proposals.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
         let mut skills = self.changed_since_review(&libraries)?;
         let visibility = self.visibility_check()?;
-        skills.retain(|(_, skill)| !matches!(visibility(skill), Visibility::Asked));
+        skills.retain(|skill| !matches!(visibility(&skill.name), Visibility::Asked));
         let mut alarms = self.alarms(&libraries)?;
-        alarms.retain(|(_, skill), _| !matches!(visibility(skill), Visibility::Asked));
+        alarms.retain(|skill, _| !matches!(visibility(&skill.name), Visibility::Asked));
         skills.sort_by_key(|skill| !alarms.contains_key(skill));
         Ok(Inbox { libraries, proposals, skills, alarms })
     }
@@ -71,19 +79,18 @@ impl Workspace {
     /// A library or the configuration cannot be read.
     pub fn alarms(&self, libraries: &[Library]) -> Result<Alarms, Refusal> {
         let (is_seen, mut alarms) = (self.seen()?, Alarms::new());
-        for (place, library) in libraries.iter().enumerate() {
+        for (index, library) in libraries.iter().enumerate() {
             let of_library = evolve::alarms(library)?.into_iter().filter(|(skill, _)| is_seen(skill.as_str()));
-            alarms.extend(of_library.map(|(skill, alarm)| ((place, skill), alarm)));
+            alarms.extend(of_library.map(|(name, alarm)| (PlacedSkill { library: index, name }, alarm)));
         }
         Ok(alarms)
     }
 
-    /// Returns the visible skills that changed since their review checkpoints, sorted by name, each with the index of
-    /// its library.
+    /// Returns the visible skills that changed since their review checkpoints, sorted by name.
     ///
     /// # Errors
     /// A library or the configuration cannot be read.
-    pub fn changed_since_review(&self, libraries: &[Library]) -> Result<Vec<(usize, SkillName)>, Refusal> {
+    pub fn changed_since_review(&self, libraries: &[Library]) -> Result<Vec<PlacedSkill>, Refusal> {
         self.changed(libraries.iter().map(Library::changed_since_review))
     }
 
@@ -92,7 +99,7 @@ impl Workspace {
     ///
     /// # Errors
     /// A library or the configuration cannot be read.
-    pub fn changed_in(&self, catalogue: &Catalogue) -> Result<Vec<(usize, SkillName)>, Refusal> {
+    pub fn changed_in(&self, catalogue: &Catalogue) -> Result<Vec<PlacedSkill>, Refusal> {
         let libraries = catalogue.edited_skills();
         self.changed(libraries.map(|(library, edited)| library.changed_or_edited(edited.iter().cloned())))
     }
@@ -100,12 +107,13 @@ impl Workspace {
     fn changed(
         &self,
         libraries: impl Iterator<Item = Result<Vec<SkillName>, LibraryError>>,
-    ) -> Result<Vec<(usize, SkillName)>, Refusal> {
+    ) -> Result<Vec<PlacedSkill>, Refusal> {
         let (is_seen, mut skills) = (self.seen()?, Vec::new());
-        for (place, changed) in libraries.enumerate() {
-            skills.extend(changed?.into_iter().filter(|skill| is_seen(skill.as_str())).map(|skill| (place, skill)));
+        for (library, changed) in libraries.enumerate() {
+            let seen = changed?.into_iter().filter(|name| is_seen(name.as_str()));
+            skills.extend(seen.map(|name| PlacedSkill { library, name }));
         }
-        skills.sort_by(|(_, a), (_, b)| a.cmp(b));
+        skills.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(skills)
     }
 }
@@ -115,9 +123,9 @@ impl Inbox {
     ///
     /// # Errors
     /// The library cannot be read.
-    pub fn skill(&self, found: &(usize, SkillName), now: Timestamp) -> Result<Option<InboxSkill>, Refusal> {
-        let Some(library) = self.libraries.get(found.0) else { return Ok(None) };
-        InboxSkill::of(library, &found.1, self.alarms.get(found).cloned(), now)
+    pub fn skill(&self, found: &PlacedSkill, now: Timestamp) -> Result<Option<InboxSkill>, Refusal> {
+        let Some(library) = self.libraries.get(found.library) else { return Ok(None) };
+        InboxSkill::of(library, &found.name, self.alarms.get(found).cloned(), now)
     }
 
     /// Reads the changes of all skills.
@@ -133,7 +141,7 @@ impl Inbox {
         let deltas = documents::deltas(&self.libraries, &self.proposals);
         let mut document = documents::proposals(&self.proposals, &deltas, now);
         document["skills"] = skills.iter().map(InboxSkill::document).collect();
-        document["alarms"] = self.alarms.iter().map(|((_, skill), alarm)| alarm_document(skill, alarm)).collect();
+        document["alarms"] = self.alarms.iter().map(|(skill, alarm)| alarm_document(&skill.name, alarm)).collect();
         document
     }
 }

@@ -32,7 +32,7 @@ pub use catalogue::{builtin, skill_name};
 pub use change::exact_name;
 pub use config_file::{ConfigFault, ConfigFile, ConfigKind, SettingInForce, SettingOrigin};
 pub use decide::{Decision, InboxItem, ShownItem};
-pub use inbox::{Alarms, Inbox, InboxSkill, REASONS};
+pub use inbox::{Alarms, Inbox, InboxSkill, PlacedSkill, REASONS};
 pub use install::{InstallCallbacks, StepFormat, document_of, whole_document};
 pub use record::Recorded;
 pub use refusal::{Question, Refusal, error_document};

@@ -78,17 +78,17 @@ impl AgentViews {
                     readers.push(host.id);
                 }
                 if view.is_hidden_but_read() && view.sight != Visibility::NotOnList {
-                    hidden.push((*host, view, is_in_use));
+                    add_host(&mut hidden, host, view, is_in_use);
                 } else if view.differs() {
-                    differing.push((*host, view, true));
+                    add_host(&mut differing, host, view, true);
                 } else if view.lacks() && !state_of(listed).is_some_and(|state| is_hidden_from(host, listed, state)) {
                     lacking.push(listed);
                 }
             }
             picture.readers.push(readers);
-            let differing = by_place(differing).into_iter().map(|shared| shared.differing(place, listed));
+            let differing = differing.into_iter().map(|shared| shared.differing(place, listed));
             picture.differences.extend(differing);
-            let hidden = by_place(hidden).into_iter().map(|shared| shared.hidden(place, &sight, catalogue, listed));
+            let hidden = hidden.into_iter().map(|shared| shared.hidden(place, &sight, catalogue, listed));
             picture.differences.extend(hidden);
         }
         let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
@@ -134,17 +134,13 @@ struct SharedPlace<'a> {
     in_use: bool,
 }
 
-/// Groups hosts by the location that they read.
-fn by_place<'a>(views: Vec<(&'a Host, AgentView, bool)>) -> Vec<SharedPlace<'a>> {
-    let mut places: Vec<SharedPlace<'a>> = Vec::new();
-    for (host, view, in_use) in views {
-        let Some(path) = view.path.clone() else { continue };
-        match places.iter_mut().find(|known| known.path == path && known.in_use == in_use) {
-            Some(known) => known.hosts.push(host),
-            None => places.push(SharedPlace { path, view, hosts: vec![host], in_use }),
-        }
+/// Adds a host to those that read the same location.
+fn add_host<'a>(places: &mut Vec<SharedPlace<'a>>, host: &'a Host, view: AgentView, in_use: bool) {
+    let Some(path) = view.path.clone() else { return };
+    match places.iter_mut().find(|known| known.path == path && known.in_use == in_use) {
+        Some(known) => known.hosts.push(host),
+        None => places.push(SharedPlace { path, view, hosts: vec![host], in_use }),
     }
-    places
 }
 
 impl SharedPlace<'_> {

@@ -14,7 +14,7 @@ mod privileges;
 mod sentence;
 mod shell;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use memchr::memmem;
 use serde::Serialize;
@@ -278,28 +278,28 @@ fn pieces<'a>(path: &'a SkillPath, source: &'a Source<'_>) -> Vec<Piece<'a>> {
     for (at, line) in source.lines() {
         let code = source.covers(Scope::Code, at) && !(source.kind().runs && !is_fence(line) && !in_code);
         if code != in_code || (code && is_fence(line)) {
-            push(&mut pieces, source, (from, at), in_code, language);
+            push(&mut pieces, source, from..at, in_code, language);
             (from, in_code) = (at, code);
             language = if code { language_of_block(line) } else { Language::Text };
         }
     }
-    push(&mut pieces, source, (from, source.lines().count()), in_code, language);
+    push(&mut pieces, source, from..source.lines().count(), in_code, language);
     pieces
 }
 
 fn push<'a>(
     pieces: &mut Vec<Piece<'a>>,
     source: &'a Source<'_>,
-    (from, to): (usize, usize),
+    lines: Range<usize>,
     in_code: bool,
     language: Language,
 ) {
     // Exclude the opening fence from the code.
-    let from = if in_code { from + 1 } else { from };
-    let text = source.text.get(source.line_start(from)..source.line_start(to)).unwrap_or_default();
-    if from < to && !text.is_empty() {
+    let lines = if in_code { lines.start + 1..lines.end } else { lines };
+    let text = source.text.get(source.line_start(lines.start)..source.line_start(lines.end)).unwrap_or_default();
+    if !lines.is_empty() && !text.is_empty() {
         let part = if in_code { Part::Code } else { Part::Text };
-        pieces.push(Piece { path: source.path, part, language, first_line: from + 1, text });
+        pieces.push(Piece { path: source.path, part, language, first_line: lines.start + 1, text });
     }
 }
 

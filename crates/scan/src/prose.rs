@@ -43,10 +43,10 @@ use crate::{
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
-use lexicon::{Concept, Set, Term};
+use lexicon::{Concept, Concepts, Set, Term};
 use passage::{Passage, Place, passages};
 use quote::{Quote, end_of_word, word_at};
-use sayings::{GUARDS, Sayings, together};
+use sayings::{GUARDS, Sayings};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
 use texts::{LESS, harmless_if, message_of, more, remedy_of};
@@ -302,7 +302,7 @@ impl<'a> Judge<'a> {
             for (spoken, part) in parts(&words, &terms, longest) {
                 self.passage += 1;
                 self.sayings.gather(part, hidden);
-                let concepts = together(&self.sayings.whole);
+                let concepts = Concepts::together(&self.sayings.whole);
                 let weighed = Weighed { words: spoken, concepts, marks };
                 let before = self.said.len();
                 self.judge(part, concepts, passage.place, talk && (!hidden || taught));
@@ -356,23 +356,23 @@ impl<'a> Judge<'a> {
         let Some(heaviest) = weighed.heaviest(talk, &mut self.room) else { return };
         let is_meant = |said: &Said| said.evidence >= said.rule.evidence;
         let is_explained = self.said.iter().skip(before).any(is_meant);
-        let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
+        let names_a_target = weighed.concepts.said & GUARDS.target != 0;
         let is_order = !talk && self.sayings.orders();
         // Agents are not instructed to read a licence.
         let is_hard = (is_explained && names_a_target || is_order) && !self.licence;
         let evidence = if is_hard { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
-            (said.evidence, said.more) = (evidence, more(weighed.concepts.0));
+            (said.evidence, said.more) = (evidence, more(weighed.concepts.said));
         }
         if !is_explained {
-            let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.0));
+            let (rule, more) = (&rules::PROSE_WEIGHT, more(weighed.concepts.said));
             let concepts = weighed.heaviest_concepts();
             let names: Vec<_> = concepts.iter().map(|(weight, concept)| (*weight, lexicon::name(*concept))).collect();
             let class = self.piped_case(weighed.words).or_else(|| rule.heaviest_case(&names));
             let is_of_class = |concept| class.is_some_and(|class| class.words.contains(&lexicon::name(concept)));
             let (of_class, others): (Vec<_>, Vec<_>) =
                 concepts.iter().map(|(_, concept)| *concept).partition(|concept| is_of_class(*concept));
-            let targets = lexicon::each_of(weighed.concepts.0 & GUARDS.target);
+            let targets = lexicon::each_of(weighed.concepts.said & GUARDS.target);
             let terms = first_terms(terms, of_class.into_iter().chain(targets).chain(others));
             let quote = Quote::around(weighed.words, &heaviest, &terms, self.source);
             let sense = class.and_then(|class| class.words.first()).copied().unwrap_or_default().into();
@@ -390,11 +390,11 @@ impl<'a> Judge<'a> {
         cases.iter().find(|case| case.words.contains(&"install")).filter(|_| is_piped)
     }
 
-    fn judge(&mut self, terms: &[Term], all: (Set, Set), place: Place, talk: bool) {
+    fn judge(&mut self, terms: &[Term], all: Concepts, place: Place, talk: bool) {
         if terms.len() < 2 {
             return;
         }
-        let (meant, freely) = (together(&self.sayings.meant), together(&self.sayings.freely));
+        let [meant, freely] = [&self.sayings.meant, &self.sayings.freely].map(|all| Concepts::together(all));
         let mut fired: Vec<(&'static str, Strength, bool)> = Vec::new();
         for sense in SENSES.meeting(all, &self.sayings.whole) {
             let low = talk
@@ -412,7 +412,7 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
-            let quote = Quote::of(sense, (terms, at), self.source, self.unseen);
+            let quote = Quote::of(sense, terms, at, self.source, self.unseen);
             let (sense_text, more) = (sense.text.into(), more(0));
             self.said.push(Said { rule: sense.rule, evidence, sense: sense_text, quote, more, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {

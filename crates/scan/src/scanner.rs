@@ -36,6 +36,15 @@ pub fn scan(bundle: &Bundle) -> Report {
     Scanner::default().scan(bundle)
 }
 
+/// Rule file of a user or a company.
+#[derive(Debug, Clone)]
+pub struct RuleText {
+    /// Name for messages.
+    pub name: String,
+    /// Content in the format of the built-in rule files.
+    pub text: String,
+}
+
 /// Scanner with the built-in rules and the additions of a user or a company. The default has no additions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scanner {
@@ -46,19 +55,19 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Creates a scanner with settings and the rule files from their folders, each as a name for messages and its text.
+    /// Creates a scanner with settings and the rule files from their folders.
     ///
     /// Compiled rules are cached for the life of the process, so repeated calls with the same input are cheap.
     ///
     /// # Errors
     /// [`SettingsError`] with the file and the rule, or the key.
-    pub fn new(settings: &Settings, files: &[(String, String)]) -> Result<Self, SettingsError> {
+    pub fn new(settings: &Settings, files: &[RuleText]) -> Result<Self, SettingsError> {
         static KNOWN: Mutex<BTreeMap<String, &'static Local>> = Mutex::new(BTreeMap::new());
         let settings = Settings { rules: Vec::new(), judge: None, ..settings.clone() };
         if settings == Settings::default() && files.is_empty() {
             return Ok(Self::default());
         }
-        let texts: Vec<&String> = files.iter().map(|(_, text)| text).collect();
+        let texts: Vec<&String> = files.iter().map(|file| &file.text).collect();
         let digest = Digest::of_bytes(format!("{settings:?}{texts:?}").as_bytes()).hex();
         let ruleset = format!("{}+{}", crate::ruleset(), digest.get(..DIGITS).unwrap_or(&digest));
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use scan::{Baseline, Scanner, Settings, Verdict, clear, clear_by};
+use scan::{Baseline, RuleText, Scanner, Settings, Verdict, clear, clear_by};
 use skill::{Bundle, File, Limits, SkillPath};
 
 const RULE: &str = "[[rule]]\nid = \"acme-purple\"\nevidence = \"hard\"\nmessage = \"m\"\nliterals = [\"purple\"]\n\
@@ -15,8 +15,12 @@ fn bundle(files: &[(&str, &str)]) -> Bundle {
     Bundle::from_files(files, &Limits { skill_bytes: 1 << 30, ..Limits::default() }).unwrap()
 }
 
+fn file(text: &str) -> RuleText {
+    RuleText { name: "a.toml".to_owned(), text: text.to_owned() }
+}
+
 fn with_rule() -> Scanner {
-    Scanner::new(&Settings::default(), &[("a.toml".to_owned(), RULE.to_owned())]).unwrap()
+    Scanner::new(&Settings::default(), &[file(RULE)]).unwrap()
 }
 
 #[test]
@@ -40,7 +44,7 @@ fn large_skill_is_scanned_by_same_rules() {
 fn evidence_of_former_rule_has_no_effect() {
     let of = |id: &str| {
         let text = format!("[[rule]]\nid = \"{id}\"\nevidence = \"weak\"\n");
-        Scanner::new(&Settings::default(), &[("a.toml".to_owned(), text)])
+        Scanner::new(&Settings::default(), &[file(&text)])
     };
     assert!(of("miner-deployed").is_ok(), "a file of an earlier build");
     assert!(of("miner-deployd").is_err(), "a misspelt id");
@@ -48,9 +52,7 @@ fn evidence_of_former_rule_has_no_effect() {
 
 #[test]
 fn ruleset_depends_on_rules_and_settings() {
-    let named = |settings: &Settings, text: &str| {
-        Scanner::new(settings, &[("a.toml".to_owned(), text.to_owned())]).unwrap().ruleset().to_owned()
-    };
+    let named = |settings: &Settings, text: &str| Scanner::new(settings, &[file(text)]).unwrap().ruleset().to_owned();
     let settings = Settings { own_hosts: vec!["acme.test".to_owned()], ..Settings::default() };
     let all = [
         scan::ruleset().to_owned(),
@@ -81,7 +83,7 @@ fn acceptance_ends_with_its_settings() {
         until: None,
     }];
     let settings = Settings { accepted, ..Settings::default() };
-    let lenient = Scanner::new(&settings, &[("a.toml".to_owned(), RULE.to_owned())]).unwrap();
+    let lenient = Scanner::new(&settings, &[file(RULE)]).unwrap();
     let mut report = lenient.scan(&purple);
     report.waive(&purple, &scan::Waivers::default());
     assert_eq!(report.verdict(), Verdict::Allow, "that nobody waived it takes nothing back");

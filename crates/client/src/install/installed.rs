@@ -12,7 +12,7 @@ use skill::{
 };
 
 use super::InstallError;
-use crate::releases::ReleaseNotes;
+use crate::{registry::SignerKey, releases::ReleaseNotes};
 
 /// Outcome of installing one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,10 +144,11 @@ impl Installed {
         Self { report: error.report().cloned(), error: Some(error), ..Self::new(name, version, status) }
     }
 
-    /// Returns the registry, owner and key of a signed release that is now installed.
-    pub(super) fn signed(&self) -> Option<(&str, &str, &str)> {
+    /// Returns the key that signed a release that is now installed.
+    pub(super) fn signed(&self) -> Option<SignerKey<'_>> {
         let (release, key) = (self.origin.as_ref()?.as_registry()?, self.signer.as_deref()?);
-        self.error.is_none().then_some((release.registry.as_str(), release.name.owner.as_str(), key))
+        let signed = SignerKey { registry: &release.registry, owner: release.name.owner.as_str(), key };
+        self.error.is_none().then_some(signed)
     }
 
     /// Returns the location of the registry of a release that is now installed.

@@ -8,7 +8,7 @@ use registry_index::{Entry, Requirement};
 use super::{Batch, Evolved, InstallError, InstallRequest, Installed, candidate::Candidate, planned::PlannedSkill};
 use crate::{
     lock_file::{LockFile, LockedSkill},
-    registry::{Registries, Registry, SignerStatus, Signers},
+    registry::{Registries, Registry, SignerKey, SignerStatus, Signers},
     requires,
     resolve::ResolveError,
 };
@@ -21,7 +21,7 @@ pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallErro
         let (Some(release), Some(key)) = (skill.origin.as_registry(), &skill.signer) else { continue };
         let owner = release.name.owner.as_str();
         if seen.standing(&release.registry, owner, None) == SignerStatus::AsBefore {
-            signers.add(&release.registry, owner, key);
+            signers.add(SignerKey { registry: &release.registry, owner, key });
         }
     }
     Ok(signers)

@@ -19,6 +19,16 @@ pub(crate) struct Signers {
     seen: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
+/// Key with which an owner signed a release.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignerKey<'a> {
+    /// Location of the registry.
+    pub registry: &'a str,
+    pub owner: &'a str,
+    /// Fingerprint of the key.
+    pub key: &'a str,
+}
+
 /// Comparison of a release's signature with the keys that its owner used before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SignerStatus {
@@ -37,7 +47,7 @@ impl Signers {
     }
 
     /// Adds a key of an owner. Returns whether it is new.
-    pub fn add(&mut self, registry: &str, owner: &str, key: &str) -> bool {
+    pub fn add(&mut self, SignerKey { registry, owner, key }: SignerKey<'_>) -> bool {
         let owners = self.seen.entry(registry.to_owned()).or_default();
         owners.entry(owner.to_owned()).or_default().insert(key.to_owned())
     }
@@ -57,9 +67,9 @@ impl Signers {
 
     /// Records keys in addition to those that other processes have recorded meanwhile. A failure, as in a read-only
     /// home, is ignored.
-    pub fn remember<'a>(home: &Home, keys: impl Iterator<Item = (&'a str, &'a str, &'a str)>) {
+    pub fn remember<'a>(home: &Home, keys: impl Iterator<Item = SignerKey<'a>>) {
         let Ok(mut file) = Self::read(home) else { return };
-        let news = keys.filter(|(registry, owner, key)| file.add(registry, owner, key)).count();
+        let news = keys.filter(|key| file.add(*key)).count();
         if news > 0 {
             let _next_time = records::write(home, FILE, &file.seen);
         }
@@ -75,7 +85,8 @@ mod tests {
         let mut signers = Signers::default();
         assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
         assert_eq!(signers.standing("r", "acme", None), SignerStatus::AsBefore);
-        assert!(signers.add("r", "acme", "SHA256:a") && !signers.add("r", "acme", "SHA256:a"));
+        let key = SignerKey { registry: "r", owner: "acme", key: "SHA256:a" };
+        assert!(signers.add(key) && !signers.add(key));
         let before = || vec!["SHA256:a".to_owned()];
         assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
         assert_eq!(signers.standing("r", "acme", Some("SHA256:b")), SignerStatus::OtherKey(before()));
@@ -88,8 +99,9 @@ mod tests {
     fn remembered_keys_are_read_back() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
-        Signers::remember(&home, [("/r", "acme", "SHA256:a")].into_iter());
-        Signers::remember(&home, [("/r", "acme", "SHA256:b")].into_iter());
+        for key in ["SHA256:a", "SHA256:b"] {
+            Signers::remember(&home, std::iter::once(SignerKey { registry: "/r", owner: "acme", key }));
+        }
         let seen = Signers::read(&home).unwrap();
         assert_eq!(seen.standing("/r", "acme", Some("SHA256:a")), SignerStatus::AsBefore);
         assert_eq!(seen.standing("/r", "acme", Some("SHA256:b")), SignerStatus::AsBefore);

@@ -39,6 +39,12 @@ const NAP: Duration = Duration::from_millis(20);
 /// Custom resolver from host names to addresses.
 pub type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
+/// Header of a request.
+pub(super) struct Header {
+    pub name: String,
+    pub value: String,
+}
+
 pub(super) fn spec() -> ToolSpec {
     tool(
         "web_fetch",
@@ -107,7 +113,7 @@ impl Fetcher {
     pub fn get(
         &self,
         url: &str,
-        headers: Vec<(String, String)>,
+        headers: Vec<Header>,
         may_ask: AddressFilter,
         bounds: &Bounds<'_>,
     ) -> Result<Page, ToolFault> {
@@ -137,7 +143,7 @@ impl Fetcher {
     fn follow(
         &self,
         url: &str,
-        headers: &[(String, String)],
+        headers: &[Header],
         may_ask: &AddressFilter,
         bounds: &Bounds<'_>,
     ) -> Result<Page, ToolFault> {
@@ -166,12 +172,7 @@ impl Fetcher {
         Err(ToolFault::permanent("too_many_redirects", format!("{url} redirects more than {REDIRECTS} times")))
     }
 
-    fn ask(
-        &self,
-        uri: &Uri,
-        headers: &[(String, String)],
-        bounds: &Bounds<'_>,
-    ) -> Result<Response<ureq::Body>, ToolFault> {
+    fn ask(&self, uri: &Uri, headers: &[Header], bounds: &Bounds<'_>) -> Result<Response<ureq::Body>, ToolFault> {
         let config = Agent::config_builder()
             .timeout_global(Some(bounds.remaining()?))
             .max_redirects(0)
@@ -183,7 +184,7 @@ impl Fetcher {
             Guarded { private: self.private, resolve: self.resolve.clone(), inner: DefaultResolver::default() };
         let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
         let mut request = agent.get(uri).header("accept-encoding", "identity").header("user-agent", "skillhub");
-        for (name, value) in headers {
+        for Header { name, value } in headers {
             request = request.header(name, value);
         }
         request.call().map_err(|error| fault(uri, &error, bounds))

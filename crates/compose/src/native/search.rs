@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use ureq::http::Uri;
 
-use super::{fetch::Fetcher, gives, spec as tool, text};
+use super::{
+    fetch::{Fetcher, Header},
+    gives, spec as tool, text,
+};
 use crate::{
     host::{Approval, Bounds, ToolFault, ToolSpec},
     settings::SearchSettings,
@@ -50,7 +53,7 @@ pub(super) fn search(
     let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
     let url =
         settings.url.replace("{count}", &count.to_string()).replace("{query}", &skill::uri::component(&wanted.query));
-    let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
+    let mut headers = vec![Header { name: "accept".to_owned(), value: "application/json".to_owned() }];
     if let (Some(name), Some(variable)) = (&settings.header, &settings.header_from) {
         let value = std::env::var(variable).map_err(|_| {
             ToolFault::permanent(
@@ -58,7 +61,7 @@ pub(super) fn search(
                 format!("the search endpoint needs the environment variable {variable}, which is not set"),
             )
         })?;
-        headers.push((name.clone(), value));
+        headers.push(Header { name: name.clone(), value });
     }
     // The endpoint was configured by a person and is therefore allowed. Redirects to other hosts are not.
     let own = skill::uri::authority(&settings.url).to_owned();

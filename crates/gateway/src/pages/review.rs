@@ -43,7 +43,7 @@ pub async fn queue(
         let is_inbox = !all && name.is_none();
         let changed = if is_inbox { inbox.read_skills(work.place.now)? } else { Vec::new() };
         let is_shown = |name: &SkillName| changed.iter().any(|skill| skill.change.skill == *name);
-        let alarms: Vec<_> = inbox.alarms.iter().filter(|((_, name), _)| is_inbox && !is_shown(name)).collect();
+        let alarms: Vec<_> = inbox.alarms.iter().filter(|(found, _)| is_inbox && !is_shown(&found.name)).collect();
         let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();
         let deltas = deltas(libraries, &shown);
         let body = html! {
@@ -55,7 +55,7 @@ pub async fn queue(
                 }
             }
             (done(&asked, words))
-            @for ((_, name), alarm) in &alarms { h2 { a href={ "/skills/" (name) "#runs" } { (name) } } (alarm_note(guest, alarm)) }
+            @for (found, alarm) in &alarms { h2 { a href={ "/skills/" (found.name) "#runs" } { (found.name) } } (alarm_note(guest, alarm)) }
             @if entries.is_empty() && changed.is_empty() && alarms.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
             ol.queue { @for (entry, delta) in shown.iter().zip(&deltas) { (item(guest, entry, delta.as_ref())) } }
             @if !changed.is_empty() {

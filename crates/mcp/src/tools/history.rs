@@ -124,9 +124,9 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     let mut hosts = call.live.with(|catalogue| AgentViews::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);
     let changed = call.live.with(|catalogue| call.place.changed_since_review(catalogue.libraries()))??;
-    let changed = changed.into_iter().filter(|(_, skill)| is_seen(skill.as_str()));
+    let changed = changed.into_iter().filter(|skill| is_seen(skill.name.as_str()));
     let mut document = overview.document_with(hosts);
-    document["changed_since_review"] = changed.map(|(_, skill)| skill.to_string()).collect();
+    document["changed_since_review"] = changed.map(|skill| skill.name.to_string()).collect();
     Ok(document.into())
 }
 

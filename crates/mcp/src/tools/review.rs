@@ -72,8 +72,8 @@ fn list(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
         inbox.proposals = review::list(&inbox.libraries, true, None)?;
     }
     inbox.proposals.retain(|entry| entry.skill().is_none_or(is_seen));
-    inbox.skills.retain(|(_, skill)| is_seen(skill));
-    inbox.alarms.retain(|(_, skill), _| is_seen(skill));
+    inbox.skills.retain(|skill| is_seen(&skill.name));
+    inbox.alarms.retain(|skill, _| is_seen(&skill.name));
     if decide {
         return deciding::decide(call, inbox);
     }

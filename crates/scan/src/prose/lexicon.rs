@@ -29,6 +29,33 @@ pub(super) type Concept = u32;
 /// Bit set of concepts.
 pub(super) type Set = u128;
 
+/// The concepts of a sentence, or of several together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Concepts {
+    /// Asserted concepts.
+    pub said: Set,
+    /// Negated deeds.
+    pub negated: Set,
+}
+
+impl Concepts {
+    /// Returns the union of sentences.
+    pub fn together(all: &[Self]) -> Self {
+        let add = |sum: Self, one: &Self| Self { said: sum.said | one.said, negated: sum.negated | one.negated };
+        all.iter().fold(Self::default(), add)
+    }
+
+    /// Returns the asserted concepts and the negated deeds as one set.
+    pub fn all(self) -> Set {
+        self.said | self.negated
+    }
+
+    /// Returns whether all concepts of another sentence are in this one.
+    pub fn contains(self, other: Self) -> bool {
+        other.said & !self.said == 0 && other.negated & !self.negated == 0
+    }
+}
+
 /// An occurrence of a concept in a passage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Term {

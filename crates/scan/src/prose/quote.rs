@@ -29,7 +29,7 @@ pub(super) struct Quote {
 impl Quote {
     /// Quotes the phrases of a passage by which a sense is met. `at` is the place of a passage without such phrases.
     /// `unseen` is [`Passage::unseen`].
-    pub fn of(sense: &Sense, (all, at): (&[Term], usize), source: &Source<'_>, unseen: &str) -> Self {
+    pub fn of(sense: &Sense, all: &[Term], at: usize, source: &Source<'_>, unseen: &str) -> Self {
         let terms = sense.terms_of(all);
         let quoted = phrases_of(&terms, source);
         let is_hidden =

@@ -3,17 +3,17 @@
 
 use std::sync::LazyLock;
 
-use super::lexicon::{self, Set, Term};
+use super::lexicon::{self, Concepts, Set, Term};
 
-/// The concepts of a passage, sentence by sentence. Each pair holds the asserted concepts and the negated deeds.
+/// The concepts of a passage, sentence by sentence.
 #[derive(Default)]
 pub(super) struct Sayings {
     /// The sentences of the whole passage, unfiltered.
-    pub whole: Vec<(Set, Set)>,
+    pub whole: Vec<Concepts>,
     /// The sentences without those about attacks, and without deeds of somebody other than the agent.
-    pub meant: Vec<(Set, Set)>,
+    pub meant: Vec<Concepts>,
     /// [`Self::meant`] without the deeds that require the user's consent first.
-    pub freely: Vec<(Set, Set)>,
+    pub freely: Vec<Concepts>,
     /// Deeds in the imperative, per sentence.
     ordered: Vec<Set>,
 }
@@ -29,7 +29,7 @@ impl Sayings {
         }
         let first = terms.first().map_or(0, |term| term.sentence);
         let count = terms.last().map_or(0, |last| (last.sentence - first) as usize + 1);
-        let unsaid = (if hidden { GUARDS.hidden } else { 0 }, 0);
+        let unsaid = Concepts { said: if hidden { GUARDS.hidden } else { 0 }, negated: 0 };
         whole.resize(count, unsaid);
         meant.resize(count, unsaid);
         ordered.clear();
@@ -40,40 +40,35 @@ impl Sayings {
                 *ordered |= 1 << term.concept;
             }
             for (sentences, counts) in [(&mut *whole, true), (&mut *meant, !term.described)] {
-                if let Some((said, negated)) = sentences.get_mut(at).filter(|_| counts) {
-                    let set = if term.negated { negated } else { said };
+                if let Some(here) = sentences.get_mut(at).filter(|_| counts) {
+                    let set = if term.negated { &mut here.negated } else { &mut here.said };
                     *set |= 1 << term.concept;
                 }
             }
         }
         if !hidden {
-            let teaches = |whole: &(Set, Set)| whole.0 & GUARDS.teach != 0;
-            meant.iter_mut().zip(whole).filter(|(_, whole)| teaches(whole)).for_each(|(meant, _)| *meant = (0, 0));
+            let taught = meant.iter_mut().zip(whole).filter(|(_, whole)| whole.said & GUARDS.teach != 0);
+            taught.for_each(|(meant, _)| *meant = Concepts::default());
         }
         freely.extend_from_slice(meant);
         if !hidden {
             let asked: Vec<Set> = (0..meant.len()).map(|at| allowed(meant, at)).collect();
-            freely.iter_mut().zip(asked).for_each(|(freely, asked)| freely.0 &= !asked);
+            freely.iter_mut().zip(asked).for_each(|(freely, asked)| freely.said &= !asked);
         }
     }
 
     /// Returns true if the passage names deeds but has its reader do none of them: it forbids them or describes others.
     pub fn forbids(&self) -> bool {
         let deeds = lexicon::deeds() & !GUARDS.mild;
-        let (whole, freely) = (together(&self.whole), together(&self.freely));
-        (whole.0 | whole.1) & deeds != 0 && freely.0 & deeds == 0
+        let (whole, freely) = (Concepts::together(&self.whole), Concepts::together(&self.freely));
+        whole.all() & deeds != 0 && freely.said & deeds == 0
     }
 
     /// Returns true if a sentence orders its reader to act on a target without asking the user.
     pub fn orders(&self) -> bool {
         let mut both = self.freely.iter().zip(&self.ordered);
-        both.any(|((said, _), ordered)| said & ordered & !GUARDS.mild != 0 && said & GUARDS.target != 0)
+        both.any(|(here, ordered)| here.said & ordered & !GUARDS.mild != 0 && here.said & GUARDS.target != 0)
     }
-}
-
-/// Returns the union of the sentences.
-pub(super) fn together(sentences: &[(Set, Set)]) -> (Set, Set) {
-    sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1))
 }
 
 /// Concepts that turn a passage into something other than an instruction.
@@ -128,8 +123,8 @@ pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
 
 /// Returns the deeds of a sentence that the user consents to, in that sentence or in an adjacent one without deeds of
 /// its own.
-fn allowed(sentences: &[(Set, Set)], at: usize) -> Set {
-    let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.0);
+fn allowed(sentences: &[Concepts], at: usize) -> Set {
+    let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.said);
     let here = said(Some(at));
     let asks = |set: Set| set & GUARDS.asked != 0 && set & GUARDS.waived == 0;
     let asks_alone = |set: Set| asks(set) && set & lexicon::deeds() & !(GUARDS.mild | GUARDS.asking) == 0;

@@ -6,7 +6,7 @@
 //!
 //! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
-use super::lexicon::{self, Concept, Set, Term};
+use super::lexicon::{self, Concept, Concepts, Set, Term};
 use crate::Rule;
 
 /// A set of senses, indexed by one concept of each.
@@ -33,13 +33,9 @@ impl Senses {
     }
 
     /// Returns the senses that a passage matches, in their original order. `all` is the union of `sentences`.
-    pub fn meeting<'s>(
-        &'s self,
-        all: (Set, Set),
-        sentences: &[(Set, Set)],
-    ) -> impl Iterator<Item = &'s Sense> + use<'s> {
+    pub fn meeting<'s>(&'s self, all: Concepts, sentences: &[Concepts]) -> impl Iterator<Item = &'s Sense> + use<'s> {
         let of = |concept| self.of_concept.get(concept as usize).map_or(&[][..], Vec::as_slice);
-        let places = lexicon::each_of(all.0 | all.1).flat_map(of).copied();
+        let places = lexicon::each_of(all.all()).flat_map(of).copied();
         let meets = |place: &usize| self.all.get(*place).is_some_and(|sense| sense.meets(all, sentences));
         let mut places: Vec<usize> = places.filter(meets).collect();
         places.sort_unstable();
@@ -50,13 +46,13 @@ impl Senses {
 /// One combination of concepts.
 pub(super) struct Sense {
     /// Union of all concepts and negated deeds in `groups`.
-    needs: (Set, Set),
+    needs: Concepts,
     pub rule: &'static Rule,
     pub strength: Strength,
     /// Source text, without the marker of its strength.
     pub text: &'static str,
     /// Concepts and negated deeds that must occur together in one sentence, per group.
-    groups: Vec<(Set, Set)>,
+    groups: Vec<Concepts>,
     absent: Set,
 }
 
@@ -81,35 +77,34 @@ impl Sense {
         };
         let (mut groups, mut absent) = (Vec::new(), 0);
         for part in text.split('&') {
-            let (mut said, mut negated) = (0, 0);
+            let mut group = Concepts::default();
             for name in part.split_whitespace() {
                 let (set, name) = match name.as_bytes() {
-                    [b'-', ..] => (&mut negated, name.get(1..)?),
+                    [b'-', ..] => (&mut group.negated, name.get(1..)?),
                     [b'^', ..] => (&mut absent, name.get(1..)?),
-                    _ => (&mut said, name),
+                    _ => (&mut group.said, name),
                 };
                 *set |= 1 << lexicon::concept(name)?;
             }
-            groups.push((said, negated));
+            groups.push(group);
         }
-        let needs = groups.iter().fold((0, 0), |all, group| (all.0 | group.0, all.1 | group.1));
-        Some(Self { needs, rule, strength, text, groups, absent })
+        Some(Self { needs: Concepts::together(&groups), rule, strength, text, groups, absent })
     }
 
     /// Returns true if a passage matches. `all` is the union of `sentences`.
-    pub fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
-        let holds = |there: (Set, Set), (said, negated): (Set, Set)| said & !there.0 == 0 && negated & !there.1 == 0;
-        holds(all, self.needs)
-            && all.0 & self.absent == 0
-            && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
+    pub fn meets(&self, all: Concepts, sentences: &[Concepts]) -> bool {
+        all.contains(self.needs)
+            && all.said & self.absent == 0
+            && self.groups.iter().all(|group| sentences.iter().any(|sentence| sentence.contains(*group)))
     }
 
     /// Returns the terms of a passage by which the sense is met, in source order: for each group, those of the sentence
     /// that has most of its concepts.
     pub fn terms_of<'t>(&self, terms: &'t [Term]) -> Vec<&'t Term> {
         let mut found: Vec<&Term> = Vec::new();
-        for (said, negated) in &self.groups {
-            let counts = |term: &&Term| (if term.negated { negated } else { said }) >> term.concept & 1 == 1;
+        for group in &self.groups {
+            let counts =
+                |term: &&Term| (if term.negated { group.negated } else { group.said }) >> term.concept & 1 == 1;
             let concepts = |sentence: &&[Term]| {
                 sentence.iter().filter(counts).fold(0, |all: Set, term| all | 1 << term.concept).count_ones()
             };
@@ -127,7 +122,7 @@ impl Sense {
 
     /// Returns the concepts that the sense requires, negated ones included.
     pub fn concepts(&self) -> Set {
-        self.needs.0 | self.needs.1
+        self.needs.all()
     }
 }
 

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    lexicon::{Concept, Set, each_of},
+    lexicon::{Concept, Concepts, Set, each_of},
     weights::{bucket, seen},
     words::Word,
 };
@@ -69,8 +69,7 @@ fn key_of(hash: u64) -> u32 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weighed<'w> {
     pub words: &'w [Word],
-    /// Asserted concepts and negated deeds.
-    pub concepts: (Set, Set),
+    pub concepts: Concepts,
     /// Bit set of facts about the passage's context.
     pub marks: u32,
 }
@@ -121,7 +120,7 @@ impl<'w> Weighed<'w> {
 
     /// Calls `each` with the features other than words.
     fn others(&self, each: &mut impl FnMut(Feature<'w>)) {
-        let (said, negated) = self.concepts;
+        let Concepts { said, negated } = self.concepts;
         each_of(said).for_each(|concept| each(Feature::Concept(concept, false)));
         each_of(negated).for_each(|concept| each(Feature::Concept(concept, true)));
         each_of(Set::from(self.marks)).for_each(|mark| each(Feature::Mark(mark)));
@@ -173,7 +172,7 @@ impl<'w> Weighed<'w> {
 
     /// Returns the concepts that add weight, negated deeds included, with that weight, the heaviest first.
     pub fn heaviest_concepts(&self) -> Vec<(i16, Concept)> {
-        let (said, negated) = self.concepts;
+        let Concepts { said, negated } = self.concepts;
         let of = |set: Set, is_negated: bool| {
             each_of(set).map(move |concept| (weight(Feature::Concept(concept, is_negated).key()), concept))
         };

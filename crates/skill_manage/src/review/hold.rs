@@ -52,7 +52,10 @@ pub(crate) fn hold(
     };
     let on_head = match rebase(library, &own, &change.snapshot)? {
         Rebased::Clean(bundle) => bundle,
-        Rebased::Stale(reason, _) => return propose(library, &change, judged, &why, stamp, Some((own, reason))),
+        Rebased::Stale(reason, _) => {
+            let stale = StaleProposal { proposal: own, why: reason };
+            return propose(library, &change, judged, &why, stamp, Some(stale));
+        }
     };
     let joined = join(library, &change, &own, &on_head)?;
     if joined == change.snapshot.bundle {
@@ -71,6 +74,12 @@ pub(crate) fn hold(
         true => amend(library, own, &change, judged, &why, stamp),
         false => Ok(held(judged.report, &own, "an open proposal already has the same change")),
     }
+}
+
+/// Pending proposal that is found to be stale.
+struct StaleProposal {
+    proposal: Proposal,
+    why: String,
 }
 
 /// Returns the pending proposal of this actor for this skill, unless it is stale or merges a release.
@@ -142,7 +151,7 @@ fn propose(
     judged: CheckedChange,
     why: &str,
     stamp: &Stamp,
-    stale: Option<(Proposal, String)>,
+    stale: Option<StaleProposal>,
 ) -> Result<Report, ManageError> {
     if change.dry_run {
         return Ok(would_be_held(judged.report, why, None, true));
@@ -226,7 +235,7 @@ fn close_reverted(
 fn set_aside(
     library: &Library,
     new: &Proposal,
-    found: Option<(Proposal, String)>,
+    found: Option<StaleProposal>,
     stamp: &Stamp,
 ) -> Result<Vec<ProposalChange>, ManageError> {
     let is_stale = |proposal: &Proposal| {
@@ -250,7 +259,7 @@ fn set_aside(
             superseded(proposal, &why)
         })
         .collect();
-    changes.extend(found.map(|(proposal, why)| match is_replaced(&proposal) {
+    changes.extend(found.map(|StaleProposal { proposal, why }| match is_replaced(&proposal) {
         true => superseded(proposal, &why),
         false => {
             let stale = Proposal { state: ProposalState::Stale, note: Some(why), ..proposal };
