@@ -27,7 +27,7 @@ const MODE: u32 = if cfg!(windows) { 0o644 } else { 0o444 };
 /// File whose lock has the process that packs.
 const LOCK: &str = "pack.lock";
 /// Packs at which a change packs before it returns. A server, which packs in the background, mostly has fewer.
-const MOST_PACKS: usize = 250;
+const MOST_PACKS: usize = 200;
 /// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
@@ -62,7 +62,7 @@ pub struct PackBounds {
 
 impl Default for PackBounds {
     fn default() -> Self {
-        Self { loose_objects: 20_000, loose_bytes: 256 << 20, packs: 150, growth_percent: 50 }
+        Self { loose_objects: 20_000, loose_bytes: 256 << 20, packs: 130, growth_percent: 50 }
     }
 }
 
