@@ -153,6 +153,10 @@ fn denied_skill_looks_missing() {
         let error = |name: &'static str| sandbox.ask(&given(name)).json()["error"].to_string().replace(name, "NAME");
         assert_eq!(error("secret"), error("missing"), "{args:?}");
     }
+    for command in ["update", "uninstall"] {
+        let error = |name: &str| sandbox.ask(&[command, name]).json()["error"].to_string().replace(name, "NAME");
+        assert_eq!(error("in-secret"), error("in-missing"), "{command}");
+    }
     let name = "secret";
     let request = json!({"action": "patch", "name": name, "find": "alpha", "replace": "beta"});
     sandbox.request(&request).refused(7, "not_found");

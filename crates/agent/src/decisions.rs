@@ -72,7 +72,7 @@ impl Operation {
     }
 
     /// Returns the operation's answer for a skill that does not exist.
-    fn missing(&self, name: &SkillName) -> AgentError {
+    pub fn missing(&self, name: &SkillName) -> AgentError {
         let of_library = || Hint::from("list the skills in this library: ").step(NextStep::ListSkills);
         let (message, hint) = match self.name {
             "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
@@ -85,6 +85,11 @@ impl Operation {
             | "POST /api/skills.codegen.remove" => {
                 let hint = Hint::from("list compiled skills with ").step(NextStep::ListTools);
                 (format!("{name} is not a compiled skill"), hint)
+            }
+            "uninstall" | "update" => {
+                let hint = Hint::from("list the installed skills: ").step(NextStep::ListSkills);
+                let verb = if self.name == "update" { "was" } else { "is" };
+                (format!("{name} {verb} not installed"), hint)
             }
             "curate restore" => (
                 format!("\"{name}\" does not match an archived skill"),
