@@ -17,7 +17,7 @@ pub struct Access<'a> {
     agent: &'a str,
     /// Decision for the skill of each composed tool. Disabled and unusable skills are missing.
     skills: HashMap<String, PermissionDecision>,
-    /// Whether the configuration hides the skill of each tool name, for all skills of the catalogue.
+    /// Tool names of all skills of the catalogue, with true if the configuration hides the skill.
     hidden: HashMap<String, bool>,
 }
 
