@@ -184,6 +184,14 @@ fn denied_skill_is_invisible_everywhere() {
         calls.map(|(tool, arguments)| agent.refused(tool, &arguments).to_string().replace(name, "NAME"))
     };
     assert_eq!(answers("secret-plan"), answers("absent"));
+    let mut create = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: Plans. Use in tests.\n---\n\nText.\n");
+        let create = json!({"action": "create", "name": name, "content": text});
+        let error = agent.refused("skill_manage", &create);
+        assert!(error["message"].as_str().unwrap().contains("cannot use the name"), "{error:#}");
+        error.to_string().replace(name, "NAME")
+    };
+    assert_eq!(create("secret-plan"), create("secret-absent"));
     agent.close();
     let mut other = Connection::open(&sandbox, &["--agent", "cursor"]);
     other.done("read_skill", &json!({"name": "secret-plan"}));

@@ -70,7 +70,8 @@ impl Spec {
         }
         let operation = self.operation()?;
         let arguments = names::by_folder(call, &settings, self, operation, arguments)?;
-        self.admit(call, operation, &arguments)?;
+        let admitted = if names::creates(&arguments) { operation.creating() } else { *operation };
+        self.admit(call, &admitted, &arguments)?;
         match decision {
             PermissionDecision::Ask => {
                 let text = match self.effect {
