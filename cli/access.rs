@@ -42,6 +42,8 @@ const ACTIONS: [(&str, &str); 10] = [
 /// The operation that a command line requests, with the skills and proposals that it names.
 pub struct RequestedOperation {
     operation: &'static Operation,
+    /// True if it creates the skill.
+    creates: bool,
     skills: Vec<String>,
     proposals: Vec<String>,
     /// Agent on whose behalf it acts, if one is named.
@@ -55,9 +57,9 @@ pub struct RequestedOperation {
 
 impl RequestedOperation {
     /// Creates the operation on one skill for a request that is not on the command line.
-    fn on_skill(operation: &'static Operation, skill: &SkillName) -> Self {
+    fn on_skill(operation: &'static Operation, skill: &SkillName, creates: bool) -> Self {
         let (skills, proposals) = (vec![skill.to_string()], Vec::new());
-        Self { operation, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
+        Self { operation, creates, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
     }
 
     /// Determines the operation of a parsed command line. Returns `None` for a command without a row in the table.
@@ -73,6 +75,7 @@ impl RequestedOperation {
         let is_true = |id: &str| texts(at, id).iter().any(|text| text == "true");
         Some(Self {
             operation,
+            creates: texts(at, "action") == ["create"],
             skills: values(operation.skills),
             proposals: values(operation.proposals),
             agent: texts(at, "agent").into_iter().next().filter(|_| operation.act == Act::Runs),
@@ -116,7 +119,8 @@ impl RequestedOperation {
         let targets =
             targets.into_iter().map(|ProposalRef { id, .. }| (id.clone(), context.library_with_proposal(&id)));
         let ask = |skill: &SkillName| Err(AgentError::Asked(skill.clone()).into());
-        Ok(ops::admit(self.operation, Channel::Cli, sight, skills, targets, ask)?)
+        let operation = if self.creates { self.operation.creating() } else { *self.operation };
+        Ok(ops::admit(&operation, Channel::Cli, sight, skills, targets, ask)?)
     }
 
     /// Adds the nearest name in the list of skills to the error for a name that is not in it.
@@ -199,13 +203,13 @@ fn name_in(text: &str) -> Option<SkillName> {
     name.parse::<QualifiedName>().map(|qualified| qualified.name).or_else(|_| SkillName::parse(name)).ok()
 }
 
-/// Checks a request that comes on standard input against the decision table.
+/// Checks a request that comes on standard input, and may create the skill, against the decision table.
 ///
 /// # Errors
 /// The same as [`RequestedOperation::admit`].
-pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
+pub fn check_request(context: &Context, command: &str, skill: &SkillName, creates: bool) -> Result<(), CliError> {
     let Some(operation) = Operation::find(Channel::Cli, command) else { return Ok(()) };
-    let requested = RequestedOperation::on_skill(operation, skill);
+    let requested = RequestedOperation::on_skill(operation, skill, creates);
     requested.admit(context, vec![skill.clone()]).inspect_err(|error| requested.note(context, error))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agent::{Catalogue, Settings};
-use compose::{Access, ComposedTool, Hosts, ToolEntry, ToolHost, ToolManager, ToolSpec, WorkshopError};
+use compose::{Access, ComposedTool, Hosts, ToolEntry, ToolHost, ToolManager, ToolSpec, Trace, WorkshopError};
 
 use crate::{
     context::Context,
@@ -59,12 +59,18 @@ impl Composing {
         Access::new(&self.catalogue, &self.settings, &self.agent)
     }
 
-    /// Tests for a skill that the configuration hides from the agent.
-    pub fn hides(&self, skill: &str) -> bool {
-        self.is_bound && self.access().hides(skill)
+    /// Tests for a run that the agent may not know of.
+    pub fn hides_run(&self, run: &Trace) -> bool {
+        self.is_bound && self.access().hides_run(run)
     }
 
-    /// What became of the skill that is meant by a tool's name, its alias or its own.
+    /// The entries as the agent may know them.
+    pub fn seen(&self, entries: &BTreeMap<String, ToolEntry>) -> BTreeMap<String, ToolEntry> {
+        if self.is_bound { self.workshop().seen_by(&self.access(), entries) } else { entries.clone() }
+    }
+
+    /// What became of the skill that is meant by a tool's name, its alias or its own, among entries that the agent may
+    /// know.
     pub fn entry<'e>(
         &self,
         entries: &'e BTreeMap<String, ToolEntry>,
@@ -72,15 +78,17 @@ impl Composing {
     ) -> Result<(&'e str, &'e ToolEntry), CliError> {
         let is_meant =
             |skill: &str, entry: &ToolEntry| skill == name || entry.tool().is_some_and(|tool| tool.answers_to(name));
-        let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry) && !self.hides(skill));
+        let found = entries.iter().find(|(skill, entry)| is_meant(skill, entry));
         let found = found.map(|(skill, entry)| (skill.as_str(), entry));
         found.ok_or_else(|| failed(WorkshopError::NotCompiled(name.to_owned())))
     }
 
     /// The composed tool that the agent means.
     pub fn tool<'e>(&self, entries: &'e BTreeMap<String, ToolEntry>, name: &str) -> Result<&'e ComposedTool, CliError> {
-        let (skill, entry) = self.entry(entries, name)?;
-        let tool = entry.tool().ok_or_else(|| failed(WorkshopError::NoTool(skill.to_owned(), entry.why())))?;
+        let seen = self.seen(entries);
+        let (skill, entry) = self.entry(&seen, name)?;
+        let tool = entry.tool().and_then(|_| entries.get(skill)?.tool());
+        let tool = tool.ok_or_else(|| failed(WorkshopError::NoTool(skill.to_owned(), entry.why())))?;
         match self.access().first_denied(tool, entries) {
             None => Ok(tool),
             Some(barred) => {

@@ -300,12 +300,12 @@ fn row(one: &Archived) -> [String; 5] {
 fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     for one in archived(&library)?.iter().filter(|one| args.which.contains(&one.id)) {
-        check_request(context, "curate restore", &context.skill_called(&one.name)?).map_err(|error| {
-            match error.exit {
+        check_request(context, "curate restore", &context.skill_called(&one.name)?, false).map_err(
+            |error| match error.exit {
                 Exit::Refused => error,
                 _ => failed(CurateError::NotArchived(one.id.clone())),
-            }
-        })?;
+            },
+        )?;
     }
     let names = restore(&library, &args.which, &context.stamp()).map_err(failed)?;
     follow(context, &library, names.iter().map(SkillName::as_str))?;

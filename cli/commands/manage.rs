@@ -119,7 +119,8 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         None => of_flags(context, args)?,
     };
     if args.request.is_some() {
-        check_request(context, "manage", &request.skill)?;
+        let creates = request.edits.iter().any(|edit| matches!(edit, Edit::Create { .. }));
+        check_request(context, "manage", &request.skill, creates)?;
     }
     let mut library = context.library_to_change(&request)?;
     let done = context.change(&mut library, |library, acting| manage(library, &request, acting));

@@ -199,5 +199,5 @@ fn check_asked(context: &Context, requests: &[OutcomeRecord]) -> Result<(), CliE
     let is_seen = context.seen()?;
     let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
     let names = names.into_iter().filter(|name| is_seen(name)).map(skill_name);
-    names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
+    names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?, false))
 }

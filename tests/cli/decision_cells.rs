@@ -408,5 +408,12 @@ fn hidden_skill_looks_missing_over_http() {
         about.map(|(row, path, _)| (*row, text(path).replace(name, "NAME"))).collect::<Vec<_>>()
     };
     assert_eq!(of_api("secret"), of_api("absent"));
+    for row in ["PUT /api/skills/custom/NAME", "DELETE /api/skills/custom/NAME"] {
+        let malformed = |name: &str| {
+            let (status, answer) = gateway.ask(&row.replace("NAME", name), &json!({"unknown": 1}));
+            (status, answer.to_string().replace(name, "NAME"))
+        };
+        assert_eq!(malformed("secret"), malformed("absent"), "{row}");
+    }
     assert_eq!(of_pages("secret"), of_pages("absent"));
 }

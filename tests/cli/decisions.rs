@@ -153,6 +153,17 @@ fn denied_skill_looks_missing() {
         let error = |name: &'static str| sandbox.ask(&given(name)).json()["error"].to_string().replace(name, "NAME");
         assert_eq!(error("secret"), error("missing"), "{args:?}");
     }
+    for command in ["update", "uninstall"] {
+        let error = |name: &str| sandbox.ask(&[command, name]).json()["error"].to_string().replace(name, "NAME");
+        assert_eq!(error("in-secret"), error("in-missing"), "{command}");
+    }
+    let created = |name: &str| {
+        let request = json!({"action": "create", "name": name, "content": skill_md(name, "Tests. Use in tests.", "x")});
+        let error = sandbox.request(&request).refused(7, "not_found");
+        assert_eq!(sandbox.ask(&["manage", "create", name, "--content", "none.md"]).json()["error"], error);
+        assert!(error["message"].as_str().unwrap().contains("cannot use the name"), "{error:#}");
+    };
+    created("secret");
     let name = "secret";
     let request = json!({"action": "patch", "name": name, "find": "alpha", "replace": "beta"});
     sandbox.request(&request).refused(7, "not_found");

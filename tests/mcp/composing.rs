@@ -170,12 +170,24 @@ fn nested_tool_grants_no_extra_access() {
     assert_eq!(limited.refused("skill_open", &json!({}))["code"], "not_found");
     let status = limited.done("skills_codegen_status", &json!({}));
     assert_eq!(status["tools"].as_array().unwrap().len(), 1, "{status:#}");
+    assert_eq!(status["tools"][0]["problems"][0]["code"], "unknown_tool", "{status:#}");
     assert_eq!(limited.refused("skills_codegen_remove", &json!({"names": ["secret"]}))["code"], "not_found");
     let compiled = limited.done("skills_codegen", &json!({}));
     assert_eq!(compiled["skills"].as_array().unwrap().len(), 1, "{compiled:#}");
+    assert_eq!(compiled["skills"][0]["problems"][0]["code"], "unknown_tool", "{compiled:#}");
+    let mut report = |step: &str| {
+        create(&sandbox, "open", &format!("{{steps: [{{tool: {step}}}]}}"));
+        let compiled = limited.done("skills_codegen", &json!({"names": ["open"]}));
+        let called = sandbox.ask(&["tools", "call", "open", "--agent", "limited"]).refused(3, "invalid_skill");
+        [compiled, called, limited.done("skills_codegen_status", &json!({}))]
+            .map(|answer| answer.to_string().replace(step, "STEP"))
+    };
+    assert_eq!(report("skill_secreb"), report("skill_secret"));
     limited.close();
-    let call = ["tools", "call", "open", "--agent", "limited"];
-    sandbox.ask(&call).refused(5, "policy_denied");
+    sandbox.done(&["tools", "call", "open"]);
+    assert_eq!(sandbox.done(&["tools", "trace"])["runs"].as_array().unwrap().len(), 1);
+    let of_limited = sandbox.done(&["tools", "trace", "--actor", "agent:limited"]);
+    assert_eq!(of_limited["runs"], json!([]), "a run that called a hidden tool");
     let mut shy = Connection::open(&sandbox, &["--agent", "shy"]);
     assert_eq!(shy.refused("skill_open", &json!({}))["code"], "policy_denied");
     shy.close();

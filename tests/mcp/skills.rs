@@ -172,6 +172,26 @@ fn denied_skill_is_invisible_everywhere() {
     assert!(!names(&tools, "tools").contains(&"skill_history".to_owned()));
     assert!(!tools.to_string().contains("secret-plan"));
     assert_eq!(agent.refused("skill_history", &json!({"name": "secret-plan"}))["code"], "policy_denied");
+    let mut answers = |name: &str| {
+        let (folder, record) = (sandbox.user_skill(name), json!({"name": name, "event": "completed"}));
+        let calls = [
+            ("read_skill", json!({"path": folder})),
+            ("read_skill", json!({"path": folder.join("SKILL.md")})),
+            ("read_skill", json!({"name": name, "path": folder})),
+            ("record_outcome", record),
+            ("record_outcome", json!({"name": name, "event": "unknown", "run": "r"})),
+        ];
+        calls.map(|(tool, arguments)| agent.refused(tool, &arguments).to_string().replace(name, "NAME"))
+    };
+    assert_eq!(answers("secret-plan"), answers("absent"));
+    let mut create = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: Plans. Use in tests.\n---\n\nText.\n");
+        let create = json!({"action": "create", "name": name, "content": text});
+        let error = agent.refused("skill_manage", &create);
+        assert!(error["message"].as_str().unwrap().contains("cannot use the name"), "{error:#}");
+        error.to_string().replace(name, "NAME")
+    };
+    assert_eq!(create("secret-plan"), create("secret-absent"));
     agent.close();
     let mut other = Connection::open(&sandbox, &["--agent", "cursor"]);
     other.done("read_skill", &json!({"name": "secret-plan"}));

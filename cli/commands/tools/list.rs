@@ -49,7 +49,8 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let is_shown =
         |entry: &ToolEntry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
     let is_shown = |entry: &ToolEntry| !entry.is_gone() && is_shown(entry);
-    let shown: Vec<_> = entries.iter().filter(|(skill, entry)| is_shown(entry) && !composing.hides(skill)).collect();
+    let seen = composing.seen(&entries);
+    let shown: Vec<_> = seen.iter().filter(|(_, entry)| is_shown(entry)).collect();
     let tools: Vec<Value> = shown.iter().map(|(skill, entry)| entry.document(skill)).collect();
     context.out.answer(&json!({"ok": true, "tools": tools}), |out| {
         if shown.is_empty() {
@@ -92,7 +93,7 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     if let Some(spec) = composing.specs().iter().find(|spec| spec.name == own_name(&args.name)) {
         return show_native(context, spec);
     }
-    let entries = composing.workshop().follow().map_err(failed)?;
+    let entries = composing.seen(&composing.workshop().follow().map_err(failed)?);
     let (skill, entry) = composing.entry(&entries, &args.name)?;
     let mut document = entry.document(skill);
     document["ok"] = Value::Bool(true);

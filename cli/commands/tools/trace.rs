@@ -1,7 +1,7 @@
 //! `skillhub tools trace` shows the recorded runs of compiled tools.
 
 use clap::Args;
-use compose::{CallTrace, Trace, summary};
+use compose::{CallTrace, StoreError, Trace, summary};
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,6 +31,9 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
     let store = composing.workshop().store().map_err(failed)?;
     if let Some(id) = &args.id {
         let trace = store.trace(id).map_err(failed)?;
+        if composing.hides_run(&trace) {
+            return Err(failed(StoreError::NoTrace(id.clone())));
+        }
         context.out.answer(&json!({"ok": true, "id": id, "trace": trace}), |out| write(out, &trace, 0))?;
         return Ok(Exit::Done);
     }
@@ -38,11 +41,12 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
     // An unreadable trace must not hide the others.
     let runs: Vec<(String, Result<Trace, String>)> = ids
         .into_iter()
-        .take(LISTED)
         .map(|id| {
             let trace = store.trace(&id).map_err(|error| error.to_string());
             (id, trace)
         })
+        .filter(|(_, trace)| !trace.as_ref().is_ok_and(|trace| composing.hides_run(trace)))
+        .take(LISTED)
         .collect();
     let document = |(id, trace): &(String, Result<Trace, String>)| match trace {
         Ok(trace) => summary(id, trace),

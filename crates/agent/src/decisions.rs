@@ -41,6 +41,9 @@ pub enum Admission {
     Ask,
 }
 
+/// Name of an operation that creates a skill.
+const CREATION: &str = "create";
+
 impl Operation {
     /// Returns the row of an operation. One without a row does not run.
     pub fn find(channel: Channel, name: &str) -> Option<&'static Self> {
@@ -71,8 +74,13 @@ impl Operation {
         }
     }
 
+    /// Returns the same operation as the creation of a skill, which a missing one does not hinder.
+    pub fn creating(self) -> Self {
+        Self { name: CREATION, ..self }
+    }
+
     /// Returns the operation's answer for a skill that does not exist.
-    fn missing(&self, name: &SkillName) -> AgentError {
+    pub fn missing(&self, name: &SkillName) -> AgentError {
         let of_library = || Hint::from("list the skills in this library: ").step(NextStep::ListSkills);
         let (message, hint) = match self.name {
             "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
@@ -85,6 +93,15 @@ impl Operation {
             | "POST /api/skills.codegen.remove" => {
                 let hint = Hint::from("list compiled skills with ").step(NextStep::ListTools);
                 (format!("{name} is not a compiled skill"), hint)
+            }
+            CREATION => (
+                format!("this agent cannot use the name {name}"),
+                "use another name, or ask a person to allow this one in config.toml".into(),
+            ),
+            "uninstall" | "update" => {
+                let hint = Hint::from("list the installed skills: ").step(NextStep::ListSkills);
+                let verb = if self.name == "update" { "was" } else { "is" };
+                (format!("{name} {verb} not installed"), hint)
             }
             "curate restore" => (
                 format!("\"{name}\" does not match an archived skill"),

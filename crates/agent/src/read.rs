@@ -178,13 +178,15 @@ pub fn read_file_in_run(
     }
 }
 
-/// Finds the selected skill.
+/// Finds the selected skill among those that the agent may know of.
 fn pick<'a>(
     catalogue: &'a Catalogue,
     settings: &Settings,
     agent: &str,
     which: &SkillSelector,
 ) -> Result<&'a ListedSkill, AgentError> {
+    let is_known =
+        |listed: &&ListedSkill| settings.grants_visibility(agent, listed.name.as_str(), listed.qualified().as_deref());
     let in_container = |path: &Path| {
         let (folder, root) = (folder_of(path), settings.container_path.as_deref());
         let is_told =
@@ -192,14 +194,15 @@ fn pick<'a>(
         catalogue.skills.iter().find(is_told)
     };
     let by_path = |path: &Path| {
-        catalogue.at(path).or_else(|| in_container(path)).ok_or_else(|| AgentError::NoSkillAt(path.to_owned()))
+        let found = catalogue.at(path).or_else(|| in_container(path)).filter(is_known);
+        found.ok_or_else(|| AgentError::NoSkillAt(path.to_owned()))
     };
     match (&which.name, &which.path) {
         (None, None) => Err(AgentError::Nothing),
         (None, Some(path)) => by_path(path),
         (Some(name), path) => {
-            let seen = || catalogue.seen(settings, agent);
-            let listed = catalogue.find(name).map_err(|_| catalogue.missing(name.as_str(), &seen()))?;
+            let missing = || catalogue.missing(name.as_str(), &catalogue.seen(settings, agent));
+            let listed = catalogue.find(name).ok().filter(is_known).ok_or_else(missing)?;
             match path {
                 Some(path) if by_path(path)?.name != *name => {
                     Err(AgentError::Disagree { name: name.clone(), path: path.clone() })

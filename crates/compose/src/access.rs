@@ -8,6 +8,7 @@ use crate::{
     names::{PREFIX, tool_name},
     store::ToolEntry,
     tool::{ComposedTool, reach},
+    trace::{StepTrace, Trace},
 };
 
 /// Permissions of an agent: those of the configuration, and those of the skills that it sees.
@@ -16,6 +17,8 @@ pub struct Access<'a> {
     agent: &'a str,
     /// Decision for the skill of each composed tool. Disabled and unusable skills are missing.
     skills: HashMap<String, PermissionDecision>,
+    /// Tool names of all skills of the catalogue, with true if the configuration hides the skill.
+    hidden: HashMap<String, bool>,
 }
 
 impl<'a> Access<'a> {
@@ -30,7 +33,11 @@ impl<'a> Access<'a> {
             };
             Some((tool_name(listed.name.as_str()), decision))
         });
-        Self { skills: skills.collect(), settings, agent }
+        let hidden = catalogue.skills.iter().map(|listed| {
+            let name = listed.name.as_str();
+            (tool_name(name), !settings.grants_visibility(agent, name, listed.qualified().as_deref()))
+        });
+        Self { skills: skills.collect(), hidden: hidden.collect(), settings, agent }
     }
 
     /// Returns the decision for one tool by itself, without the tools that it calls.
@@ -67,9 +74,34 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Returns whether a skill exists but is denied to this agent.
+    /// Returns whether the configuration hides a skill from this agent.
     pub fn hides(&self, skill: &str) -> bool {
-        self.skills.get(&tool_name(skill)) == Some(&PermissionDecision::Deny)
+        let by_name = || !self.settings.grants_visibility(self.agent, skill, None);
+        self.hidden.get(&tool_name(skill)).copied().unwrap_or_else(by_name)
+    }
+
+    /// Returns whether a run was one of a hidden skill, or called one, and the agent has no grant for it.
+    pub fn hides_run(&self, run: &Trace) -> bool {
+        self.hides_within(&run.tool, run)
+    }
+
+    fn hides_within(&self, whole: &str, run: &Trace) -> bool {
+        let inner = |step: &StepTrace| {
+            step.calls.iter().filter_map(|call| call.run.as_deref()).any(|run| self.hides_within(whole, run))
+        };
+        self.hides_part(whole, &run.tool)
+            || run.steps.iter().any(|step| self.hides_part(whole, &step.tool) || inner(step))
+    }
+
+    /// Returns whether a composed tool is one of a hidden skill, or calls one, and the agent has no grant for it.
+    pub(crate) fn hides_tool(&self, tool: &ComposedTool, entries: &BTreeMap<String, ToolEntry>) -> bool {
+        let tools = by_name(entries);
+        reach(tool, |name| tools.get(name).copied()).into_iter().any(|part| self.hides_part(&tool.name, part))
+    }
+
+    fn hides_part(&self, whole: &str, part: &str) -> bool {
+        let is_hidden = part.strip_prefix(PREFIX).is_some_and(|skill| self.hides(skill));
+        is_hidden && self.decision_within(whole, part) == PermissionDecision::Deny
     }
 
     /// Returns the tools among some entries that the agent may use together with everything they call.

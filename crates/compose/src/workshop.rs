@@ -12,6 +12,7 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
+    access::Access,
     compile::{Compiler, Outcome, Source},
     host::ToolSpec,
     problem::Problem,
@@ -171,7 +172,7 @@ impl<'a> ToolManager<'a> {
         let wanted: BTreeSet<&str> = names.iter().map(SkillName::as_str).collect();
         let store = self.store()?;
         let known = store.read()?;
-        let mut outcomes = self.outcomes(&known, &wanted);
+        let mut outcomes = self.outcomes(&known, &wanted, &|_| false);
         for name in names.iter().filter(|name| !outcomes.contains_key(name.as_str())).collect::<Vec<_>>() {
             outcomes.insert(name.to_string(), Outcome::Broken(vec![self.unusable(name)]));
         }
@@ -204,7 +205,7 @@ impl<'a> ToolManager<'a> {
         }
         let wanted = known.keys().map(String::as_str).collect();
         // The tools that it calls are stored with it.
-        let outcomes = self.outcomes(&known, &wanted);
+        let outcomes = self.outcomes(&known, &wanted, &|_| false);
         let mut now: BTreeMap<String, ToolEntry> =
             outcomes.into_iter().map(|(name, outcome)| (name.clone(), self.entry(&name, outcome))).collect();
         for name in known.keys().filter(|name| !now.contains_key(*name)).cloned().collect::<Vec<_>>() {
@@ -239,9 +240,37 @@ impl<'a> ToolManager<'a> {
         Ok(())
     }
 
-    /// Compiles the wanted skills that agents may see, and the skills whose tools they call.
-    fn outcomes(&self, known: &BTreeMap<String, ToolEntry>, wanted: &BTreeSet<&str>) -> BTreeMap<String, Outcome> {
-        let visible: Vec<&ListedSkill> = self.catalogue.visible().collect();
+    /// Returns the entries as an agent may know them: without those of hidden skills, whose tools are unknown to the
+    /// steps of others.
+    pub fn seen_by(&self, access: &Access<'_>, entries: &BTreeMap<String, ToolEntry>) -> BTreeMap<String, ToolEntry> {
+        let is_affected = |entry: &ToolEntry| match entry {
+            ToolEntry::Compiled { tool } => access.hides_tool(tool, entries),
+            // The problems may name hidden skills.
+            ToolEntry::Broken { .. } => true,
+            ToolEntry::Absent { .. } => false,
+        };
+        let affected =
+            entries.iter().filter(|(_, entry)| is_affected(entry)).map(|(skill, _)| skill.as_str()).collect();
+        let mut outcomes = self.outcomes(&BTreeMap::new(), &affected, &|skill| access.hides(skill));
+        outcomes.retain(|skill, outcome| affected.contains(skill.as_str()) && matches!(outcome, Outcome::Broken(_)));
+        let seen = entries.iter().filter(|(skill, _)| !access.hides(skill));
+        seen.map(|(skill, entry)| {
+            let broken = outcomes.remove(skill).map(|outcome| self.entry(skill, outcome));
+            (skill.clone(), broken.unwrap_or_else(|| entry.clone()))
+        })
+        .collect()
+    }
+
+    /// Compiles the wanted skills that agents may see, and the skills whose tools they call. Those that satisfy `hides`
+    /// do not exist.
+    fn outcomes(
+        &self,
+        known: &BTreeMap<String, ToolEntry>,
+        wanted: &BTreeSet<&str>,
+        hides: &dyn Fn(&str) -> bool,
+    ) -> BTreeMap<String, Outcome> {
+        let visible: Vec<&ListedSkill> =
+            self.catalogue.visible().filter(|listed| !hides(listed.name.as_str())).collect();
         let sources: Vec<Source> = visible.iter().map(|listed| self.source(listed)).collect();
         let tools: Vec<&ComposedTool> = known.values().filter_map(ToolEntry::tool).collect();
         let limits = Limits::default();

@@ -63,10 +63,15 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     let of = |fields: &'static [&'static str]| {
         values.iter().filter(move |(key, _)| fields.contains(&key.as_str())).map(|(_, value)| value.as_str())
     };
-    let skills = of(operation.skills).filter_map(|text| work.skill_called(text).ok());
+    let skills: Vec<SkillName> = of(operation.skills).filter_map(|text| work.skill_called(text).ok()).collect();
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
     let targets = targets.filter(|_| operation.act != Act::Decides);
-    work.admit(operation, skills, targets.map(|target| target.id))
+    work.admit(operation, skills.iter().cloned(), targets.map(|target| target.id))?;
+    let is_of_known = matches!(operation.act, Act::Edits | Act::Restores);
+    skills
+        .iter()
+        .filter(|_| is_of_known)
+        .try_for_each(|skill| work.place.check_exists(work.live, operation, skill).map_err(ApiError::from))
 }
 
 impl Work<'_> {

@@ -70,7 +70,8 @@ impl Spec {
         }
         let operation = self.operation()?;
         let arguments = names::by_folder(call, &settings, self, operation, arguments)?;
-        self.admit(call, operation, &arguments)?;
+        let admitted = if names::creates(&arguments) { operation.creating() } else { *operation };
+        self.admit(call, &admitted, &arguments)?;
         match decision {
             PermissionDecision::Ask => {
                 let text = match self.effect {
@@ -109,6 +110,7 @@ impl Spec {
         let texts =
             |fields: &'static [&'static str]| fields.iter().flat_map(move |field| texts_in(arguments.get(*field)));
         let skills = texts(operation.skills).filter_map(|text| skills::bare_name(text.split('@').next()?).ok());
+        let skills: Vec<SkillName> = skills.collect();
         let proposals = texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
         let proposals = proposals.map(|ProposalRef { id, .. }| (id.clone(), call.place.library_with_proposal(&id)));
         let ask = |skill: &SkillName| {
@@ -116,7 +118,9 @@ impl Spec {
             let question = Question::new(text, &json!([self.name, arguments]));
             call.ask(&format!("{} on {skill}", self.name), question, "ask a person to do it on the command line")
         };
-        ops::admit(operation, Channel::Mcp, call.sight()?, skills, proposals, ask)
+        ops::admit(operation, Channel::Mcp, call.sight()?, skills.iter().cloned(), proposals, ask)?;
+        let is_of_known = operation.act == Act::Records;
+        skills.iter().filter(|_| is_of_known).try_for_each(|skill| call.place.check_exists(call.live, operation, skill))
     }
 }
 

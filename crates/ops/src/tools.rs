@@ -5,8 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agent::{Catalogue, CatalogueCache};
-use compose::{Compiled, Hosts, Native, ToolHost, ToolManager, ToolSettings, class_of, known_code};
+use agent::CatalogueCache;
+use compose::{
+    Access, Compiled, Hosts, Native, Outcome, ToolEntry, ToolHost, ToolManager, ToolSettings, class_of, known_code,
+};
 use serde_json::{Value, json};
 use skill::{
     SkillName,
@@ -49,13 +51,23 @@ impl Workspace {
     /// # Errors
     /// A skill does not exist, or the stored tools cannot be used.
     pub fn compile_tools(&self, manager: &ToolManager<'_>, mut names: Vec<SkillName>) -> Result<Compiled, Refusal> {
-        let is_hidden = self.hidden_in(manager.catalogue)?;
+        let (settings, agent) = (self.settings()?, self.agent(None));
+        let access = Access::new(manager.catalogue, &settings, &agent);
+        let is_hidden = |name: &str| !self.is_person() && access.hides(name);
         if names.is_empty() {
             names = manager.catalogue.visible().map(|listed| listed.name.clone()).collect();
             names.retain(|name| !is_hidden(name.as_str()));
         }
         let mut compiled = manager.compile(&names)?;
         compiled.skills.retain(|name, _| !is_hidden(name));
+        if !self.is_person() {
+            let mut seen = manager.seen_by(&access, &manager.store()?.read()?);
+            for (name, outcome) in &mut compiled.skills {
+                if let Some(ToolEntry::Broken { problems, .. }) = seen.remove(name) {
+                    *outcome = Outcome::Broken(problems);
+                }
+            }
+        }
         Ok(compiled)
     }
 
@@ -64,8 +76,12 @@ impl Workspace {
     /// # Errors
     /// The stored tools cannot be used.
     pub fn list_tools(&self, manager: &ToolManager<'_>) -> Result<Value, Refusal> {
-        let (is_hidden, entries) = (self.hidden_in(manager.catalogue)?, manager.follow()?);
-        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && !is_hidden(skill));
+        let (settings, agent) = (self.settings()?, self.agent(None));
+        let mut entries = manager.follow()?;
+        if !self.is_person() {
+            entries = manager.seen_by(&Access::new(manager.catalogue, &settings, &agent), &entries);
+        }
+        let seen = entries.iter().filter(|(_, entry)| !entry.is_gone());
         let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
         Ok(json!({"ok": true, "tools": tools}))
     }
@@ -78,17 +94,6 @@ impl Workspace {
         manager.remove(names)?;
         let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();
         Ok(json!({"ok": true, "removed": removed}))
-    }
-
-    /// Returns a predicate for the skills of a catalogue that the actor may not know of.
-    fn hidden_in(&self, catalogue: &Catalogue) -> Result<impl Fn(&str) -> bool, Refusal> {
-        let (settings, agent, is_person) = (self.settings()?, self.agent(None), self.is_person());
-        Ok(move |name: &str| {
-            let listed = SkillName::parse(name).ok().and_then(|name| catalogue.find(&name).ok());
-            let is_denied =
-                listed.is_some_and(|listed| !settings.grants_visibility(&agent, name, listed.qualified().as_deref()));
-            !is_person && is_denied
-        })
     }
 
     /// Returns the hosts of the tools that steps may call, as configured. They are cached per process as long as the

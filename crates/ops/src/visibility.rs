@@ -116,6 +116,16 @@ pub fn admit(
 }
 
 impl Workspace {
+    /// Checks that a skill exists. The answer for a missing one then does not depend on the rest of the request, like
+    /// that for a hidden one.
+    ///
+    /// # Errors
+    /// The operation's error for a missing skill, or a library cannot be read.
+    pub fn check_exists(&self, live: &CatalogueCache, operation: &Operation, skill: &SkillName) -> Result<(), Refusal> {
+        let is_known = live.with(|catalogue| catalogue.has(skill.as_str()))? || self.has_skill(skill)?;
+        if is_known { Ok(()) } else { Err(operation.missing(skill).into()) }
+    }
+
     /// Returns a function for the visibility of local skills to the acting agent. A person sees all.
     ///
     /// # Errors

@@ -33,9 +33,7 @@ pub(super) fn by_folder(
             arguments.insert(field.to_owned(), json!(number.to_string()));
         }
     }
-    let is_new = |edit: &Value| edit["action"] == "create";
-    let creates = arguments.get("operations").and_then(Value::as_array).is_some_and(|edits| edits.iter().any(is_new));
-    if creates || arguments.get("action").is_some_and(|action| action == "create") {
+    if creates(&arguments) {
         return Ok(arguments);
     }
     let seen = |listed: &ListedSkill| {
@@ -59,6 +57,13 @@ pub(super) fn by_folder(
         take_path(call, seen, &mut arguments)?;
     }
     Ok(arguments)
+}
+
+/// Returns whether a call creates a skill.
+pub(super) fn creates(arguments: &JsonObject) -> bool {
+    let is_new = |edit: &Value| edit["action"] == "create";
+    arguments.get("operations").and_then(Value::as_array).is_some_and(|edits| edits.iter().any(is_new))
+        || arguments.get("action").is_some_and(|action| action == "create")
 }
 
 /// Replaces a skill's path by its name.
