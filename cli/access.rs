@@ -6,9 +6,9 @@
 use agent::{
     AgentError,
     decisions::{Act, Channel, Operation},
+    near,
 };
 use clap::ArgMatches;
-use compose::suggestions::near;
 use library::{Event, EventStatus, Library, LibraryError, random_process_id};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{NOTED_CHARS, review::ProposalRef};
@@ -126,6 +126,7 @@ impl RequestedOperation {
     /// Adds the nearest name in the list of skills to the error for a name that is not in it.
     pub fn with_nearest(&self, context: &Context, error: CliError) -> CliError {
         let hint = error.hint.as_deref().filter(|_| error.exit == Exit::NotFound && error.lists_skills);
+        let hint = hint.filter(|hint| !hint.starts_with("did you mean"));
         let ([asked], Some(hint)) = (self.skills.as_slice(), hint) else { return error };
         let Ok(catalogue) = context.catalogue(&context.places(false), Vec::new(), None) else { return error };
         let names = catalogue.skills.iter().map(|listed| listed.name.as_str());

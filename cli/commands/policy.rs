@@ -38,7 +38,7 @@ pub struct PolicyArgs {}
 
 /// Prints the policy layers with their rules.
 pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
-    let policy = context.policy()?;
+    let policy = context.policy_of_actor()?;
     let layers: Vec<_> = policy.layers().iter().map(document).collect();
     context.out.answer(&json!({"ok": true, "layers": layers}), |out| {
         for layer in policy.layers() {

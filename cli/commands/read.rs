@@ -16,11 +16,11 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub read my-skill
   skillhub read my-skill references/api.md       one of its files
-  skillhub read ~/.agents/skills/my-skill/SKILL.md
+  skillhub read ~/.agents/skills/my-skill        by the path of its folder, or of its SKILL.md
   skillhub read my-skill --run 7f3a              in a run that may take part in a trial
   skillhub read skillhub-evolving-skills         a built-in skill")]
 pub struct ReadArgs {
-    /// Skill, by name or by the path of its SKILL.md
+    /// Skill, by name or by the path of its folder or SKILL.md
     name: String,
     /// File in the skill's folder [default: SKILL.md]
     path: Option<String>,
@@ -49,10 +49,10 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Resolves the skill on the command line. A path is that of a `SKILL.md`, as printed by `prompt`. A title means the
-/// one skill that has it, unless it is also a name.
+/// Resolves the skill on the command line. A path is that of a folder, or of a `SKILL.md` as printed by `prompt`. A
+/// title means the one skill that has it, unless it is also a name.
 fn which(context: &Context, seen: &[&ListedSkill], text: &str) -> Result<SkillSelector, CliError> {
-    if text.ends_with("SKILL.md") {
+    if text.ends_with("SKILL.md") || ["/", "./", "../"].iter().any(|start| text.starts_with(start)) {
         let path = context.absolute(text.as_ref());
         return Ok(SkillSelector { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }

@@ -53,8 +53,9 @@ fn skills_are_found_up_to_root() {
     assert!(debug["prompt"].as_str().unwrap().contains("In a folder of skills."));
     let read = sandbox.done(&["read", "grouped"]);
     assert!(read["path"].as_str().unwrap().ends_with(".agents/skills/group/deeper/grouped"), "{read}");
-    let by_path = root.join(".claude/skills/claude/SKILL.md");
-    assert_eq!(sandbox.done(&["read", by_path.to_str().unwrap()])["name"], "claude");
+    for path in [".claude/skills/claude", ".claude/skills/claude/SKILL.md"] {
+        assert_eq!(sandbox.done(&["read", root.join(path).to_str().unwrap()])["name"], "claude");
+    }
     sandbox.ask(&["read", "./nothing/SKILL.md"]).refused_with_hint(7, "not_found");
     let named = sandbox.path("named");
     put(&named, "alone", "Only this.");

@@ -313,3 +313,22 @@ fn damaged_state_or_history_fails_closed() {
     }
     assert_eq!(tree(&sandbox.user_skill("mine")), before);
 }
+
+#[test]
+fn hints_name_what_is_accepted() {
+    let Place { sandbox, registry } = Place::new();
+    for (args, exit, code, part) in [
+        (&["record", "mine", "--event", "frob"][..], 2, "invalid_request", "completed"),
+        (&["yank", "acme/good@9.9.9", "--registry", &registry], 7, "not_found", "info acme/good"),
+        (&["publish", "good", "--owner", "Bad O", "--registry", &registry], 2, "invalid_owner", "--owner bad-o"),
+    ] {
+        let error = sandbox.ask(args).refused_with_hint(exit, code);
+        assert!(error["hint"].as_str().unwrap().contains(part), "{args:?}: {error:#}");
+    }
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[agents.noevo]\nskill_evolution = false\n").unwrap();
+    let agent = ["--actor", "agent:noevo"];
+    let delete = sandbox.ask(&["manage", "delete", "mine", agent[0], agent[1]]);
+    let error = delete.refused_with_hint(5, "policy_denied");
+    assert!(error["message"].as_str().unwrap().contains("`[agents.noevo]` in config.toml"), "{error:#}");
+    assert!(sandbox.done(&["policy", agent[0], agent[1]]).to_string().contains("[agents.noevo]"));
+}

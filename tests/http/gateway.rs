@@ -76,14 +76,14 @@ impl Gateway {
 
     /// Asserts success and returns the document.
     #[track_caller]
-    fn done(&self, line: &str, body: &Value) -> Value {
+    pub fn done(&self, line: &str, body: &Value) -> Value {
         let (status, document) = self.ask(line, body);
         assert_eq!(status, 200, "{line}: {document:#}");
         document
     }
 
     #[track_caller]
-    fn refused(&self, line: &str, body: &Value, status: u16, code: &str) -> Value {
+    pub fn refused(&self, line: &str, body: &Value, status: u16, code: &str) -> Value {
         let (found, document) = self.ask(line, body);
         assert_eq!((found, document["error"]["code"].as_str()), (status, Some(code)), "{line}: {document:#}");
         document

@@ -28,6 +28,11 @@ fn refusal_names_the_next_request() {
     names(&gateway, &format!("PUT {demo}"), &stale, "stale_revision", &format!("GET {demo}/diff"));
     let unknown = json!({"revision": "9"});
     names(&gateway, &format!("POST {demo}/rollback"), &unknown, "not_found", &format!("GET {demo}/history"));
+    let misspelt = gateway.refused(&format!("POST {demo}/rollback"), &json!({"revison": "1"}), 400, "invalid_request");
+    let message = misspelt.to_string();
+    assert!(message.contains("history_index") && !message.contains("`content`"), "{message}");
+    let edit = json!({"content": text("none", "Other.")});
+    names(&gateway, "PUT /api/skills/custom/none", &edit, "not_found", "POST /api/skills/install");
     let nothing = Value::Null;
     names(&gateway, "GET /api/skills/none", &nothing, "not_found", "GET /api/skills");
     names(&gateway, "GET /api/proposals/aaaaaa", &nothing, "not_found", "GET /api/proposals?all=true");
@@ -49,4 +54,22 @@ fn refusal_names_the_next_request() {
     let edit = json!({"content": text("demo", "Other.")});
     let restore = format!("POST {demo}/rollback {}", json!({"revision": "head"}));
     names(&gateway, &format!("PUT {demo}"), &edit, "external_blocked", &restore);
+}
+
+#[test]
+fn authors_withdraw_what_they_proposed() {
+    let sandbox = Sandbox::new();
+    let create = ["manage", "create", "demo", "--content", "-", "--json"];
+    sandbox.run_with(&create, text("demo", "Shows things.").as_bytes()).done();
+    let delete = |gateway: &Gateway| gateway.done("DELETE /api/skills/custom/demo", &json!({}));
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    assert_eq!(delete(&gateway)["status"], "proposed");
+    let edit = json!({"content": text("demo", "Other.")});
+    let body = json!({"revision": "head"});
+    let restore = "POST /api/skills/custom/demo/rollback";
+    names(&gateway, "PUT /api/skills/custom/demo", &edit, "merge_conflict", &format!("{restore} {body}"));
+    assert_eq!(gateway.done(restore, &body)["status"], "unchanged");
+    assert_eq!(gateway.done("GET /api/proposals", &Value::Null)["proposals"], json!([]));
+    assert_eq!(gateway.done("PUT /api/skills/custom/demo", &edit)["status"], "proposed");
 }

@@ -106,3 +106,56 @@ fn hints_name_only_listed_tools() {
         }
     }
 }
+
+#[test]
+fn authors_withdraw_what_they_proposed() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    std::fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    let mut agent = Connection::open(&sandbox, &[]);
+    let delete = |name: &str| json!({"action": "delete", "name": name});
+    assert_eq!(agent.done("skill_manage", &delete("demo"))["status"], "proposed");
+    let patch = json!({"action": "patch", "name": "demo", "find": "alpha", "replace": "beta"});
+    let restore = json!({"name": "demo", "revision": "head"});
+    let call = format!("skill_rollback {restore}");
+    names(&mut agent, "skill_manage", &patch, "merge_conflict", &call);
+    assert_eq!(agent.done("skill_rollback", &restore)["status"], "unchanged");
+    assert_eq!(agent.done("skill_manage", &patch)["status"], "proposed");
+    let text = |line: &str| skill_md("new", "Shows things. Use in tests.", line);
+    let new = |line: &str| json!({"action": "create", "name": "new", "content": text(line)});
+    assert_eq!(agent.done("skill_manage", &new("alpha"))["status"], "proposed");
+    let call = r#"skill_manage {"action":"delete","name":"new"}"#;
+    names(&mut agent, "skill_manage", &new("beta"), "merge_conflict", call);
+    assert_eq!(agent.done("skill_manage", &delete("new"))["status"], "unchanged");
+    assert_eq!(agent.done("skill_review_list", &json!({}))["proposals"].as_array().unwrap().len(), 1);
+    agent.close();
+}
+
+#[test]
+fn deletion_is_no_revision_to_restore() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let mut agent = Connection::open(&sandbox, &["--all-tools"]);
+    let delete = json!({"action": "delete", "name": "demo"});
+    agent.done("skill_manage", &delete);
+    agent.done("skill_rollback", &json!({"name": "demo"}));
+    let call = format!("skill_manage {delete}");
+    names(&mut agent, "skill_rollback", &json!({"name": "demo", "revision": "2"}), "invalid_request", &call);
+    agent.close();
+}
+
+#[test]
+fn unknown_name_gets_the_nearest() {
+    let sandbox = Sandbox::new();
+    sandbox.create("alpha", "alpha line");
+    let mut agent = Connection::open(&sandbox, &[]);
+    let hint = agent.refused("read_skill", &json!({"name": "alpa"}))["hint"].to_string();
+    assert!(hint.contains("did you mean alpha? ") && hint.contains("search_skills"), "{hint}");
+    let hint = agent.refused("read_skill", &json!({"name": "mine"}))["hint"].to_string();
+    assert!(!hint.contains("did you mean"), "{hint}");
+    let error = agent.answer("prompts/get", &json!({"name": "none"}))["error"].to_string();
+    assert!(error.contains("search_skills") && !error.contains("skillhub list"), "{error}");
+    let hint = agent.refused("install_skill", &json!({"spec": "acme/alpha@"}))["hint"].to_string();
+    assert!(hint.contains("version after the @"), "{hint}");
+    agent.close();
+}

@@ -17,16 +17,13 @@ use crate::{
     builtin::Builtin,
     error::AgentError,
     listed_skill::{ListedSkill, Source, of_builtin},
+    near::near,
     prompt::trees,
-    search::search,
     settings::Settings,
     skill_locations::{Access, Root, SkillLocations},
     storage::{LocalStorage, ReadOnlyStorage, SkillStorage},
     visibility::Visibility,
 };
-
-/// Largest number of similar names in a "not found" error.
-const SIMILAR: usize = 3;
 
 /// A skill that is excluded because another of the same name takes precedence.
 #[derive(Debug, Clone)]
@@ -253,7 +250,7 @@ impl Catalogue {
     /// # Errors
     /// The library cannot be read, or the scanner blocks the folder.
     pub fn files(&self, listed: &ListedSkill) -> Result<Bundle, AgentError> {
-        let gone = || AgentError::NoSkill { name: listed.name.to_string(), similar: Vec::new() };
+        let gone = || AgentError::NoSkill { name: listed.name.to_string(), near: None };
         let library = match &listed.source {
             Source::Program(files) => return Ok((**files).clone()),
             Source::Library(place) => self.libraries.get(*place).ok_or_else(gone)?,
@@ -312,10 +309,10 @@ impl Catalogue {
         self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder_of(path)))
     }
 
-    /// Returns the "not found" error for a name, with similar names among `known`.
+    /// Returns the "not found" error for a name, with the nearest name among `known`.
     pub(crate) fn missing(&self, name: &str, known: &[&ListedSkill]) -> AgentError {
-        let similar = search(known, name, SIMILAR).iter().map(|hit| hit.listed.name.to_string()).collect();
-        AgentError::NoSkill { name: name.to_owned(), similar }
+        let near = near(name, known.iter().map(|listed| listed.name.as_str())).map(str::to_owned);
+        AgentError::NoSkill { name: name.to_owned(), near }
     }
 
     /// Yields the skills that agents in general may see.

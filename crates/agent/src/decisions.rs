@@ -84,7 +84,7 @@ impl Operation {
         let of_library = || Hint::from("list the skills in this library: ").step(NextStep::ListSkills);
         let (message, hint) = match self.name {
             "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
-                (format!("{name}: the skill does not exist; use create to make it"), of_library())
+                (format!("{name}: the skill does not exist"), Hint::no_skill_to_change(name.as_str()))
             }
             "tools show"
             | "tools call"
@@ -108,10 +108,10 @@ impl Operation {
                 "list archived skills and their ids with `skillhub curate list`".into(),
             ),
             "tools policy" | "GET /skills/{name}" | "GET /api/skills/{name}" | "GET /api/skills/custom/{name}" => {
-                return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
+                return AgentError::NoSkill { name: name.to_string(), near: None };
             }
             _ if matches!(self.act, Act::Reads | Act::Enables | Act::Disables | Act::Runs) => {
-                return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };
+                return AgentError::NoSkill { name: name.to_string(), near: None };
             }
             _ => (format!("the library has no skill {name}"), of_library()),
         };

@@ -18,8 +18,8 @@ pub enum AgentError {
     NoSkill {
         /// Name as requested.
         name: String,
-        /// Similar names, best match first.
-        similar: Vec<String>,
+        /// Name that may have been meant.
+        near: Option<String>,
     },
     /// Several skills have this name in their `SKILL.md`, and no folder has it.
     #[error("{name:?} is ambiguous: it is the name of {}", all(skills))]
@@ -120,10 +120,10 @@ impl Fails for AgentError {
     fn failure(&self) -> Failure {
         let new = Failure::new;
         match self {
-            Self::NoSkill { similar, .. } if similar.is_empty() => new(FailureKind::NotFound, "not_found")
-                .hint(Hint::from("list the skills available in this folder with ").step(NextStep::ListSkills)),
-            Self::NoSkill { similar, .. } => {
-                new(FailureKind::NotFound, "not_found").hint(format!("did you mean {}?", similar.join(" or ")))
+            Self::NoSkill { near, .. } => {
+                let meant = near.as_ref().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+                let list = Hint::from(meant + "list the skills available in this folder with ");
+                new(FailureKind::NotFound, "not_found").hint(list.step(NextStep::ListSkills))
             }
             Self::Ambiguous { .. } => {
                 new(FailureKind::Conflict, "ambiguous_name").hint("use the name of the skill's folder")

@@ -19,6 +19,7 @@ mod fit;
 mod host;
 mod listed_skill;
 mod listing;
+mod near;
 mod permission;
 mod prompt;
 mod read;
@@ -42,6 +43,7 @@ pub use fit::{Fit, Fitted};
 pub use host::{Host, HostEnvironment};
 pub use listed_skill::ListedSkill;
 pub use listing::{BudgetUnit, HostListing, ListedAs, ListingBudget, ListingEntry, ListingText};
+pub use near::near;
 pub use permission::{Permission, PermissionDecision, Permissions, Subject, matches};
 pub use prompt::{FORMS, Form, ListOptions, evolution_advice, prompt};
 pub use read::{

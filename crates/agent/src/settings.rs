@@ -184,7 +184,16 @@ impl Settings {
 
     /// Returns whether an agent may change skills and gets advice on when to do so.
     pub fn mentions_evolution(&self, agent: &str) -> bool {
-        self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
+        self.evolution_off(agent).is_none()
+    }
+
+    /// Returns the table of the configuration that keeps an agent from changing skills. `None` if it may.
+    pub fn evolution_off(&self, agent: &str) -> Option<String> {
+        match self.agents.get(agent).and_then(|agent| agent.skill_evolution) {
+            Some(false) => Some(format!("[agents.{agent}]")),
+            None if !self.evolution => Some("[skill_evolution]".to_owned()),
+            _ => None,
+        }
     }
 
     /// Returns the setting that offers an agent the tool `skill` in place of `read_skill`. `None` if it is not set.

@@ -197,6 +197,8 @@ impl Fails for YankError {
                 Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release, as in {name}@1.2.0"))
             }
             Self::Registry(error) => error.failure(),
+            Self::Flag(FlagError::NotFound { name, .. }) => Failure::new(FailureKind::NotFound, "not_found")
+                .hint(format!("list its releases: `skillhub info {name}`")),
             Self::Flag(error) => error.failure(),
         }
     }

@@ -79,7 +79,7 @@ impl Fails for ResolveError {
             Self::NotFound { name, similar, .. } => {
                 let failure = Failure::new(FailureKind::NotFound, "not_found");
                 match similar.as_slice() {
-                    [] => failure.hint(Hint::from("search for it: ").last(NextStep::Search(name.to_string()))),
+                    [] => failure.hint(Hint::from("search for it: ").step(NextStep::Search(name.to_string()))),
                     some => failure.hint(similar_names(some)),
                 }
             }

@@ -138,6 +138,9 @@ impl Fails for SpecError {
     fn failure(&self) -> Failure {
         let usage = Failure::new(FailureKind::Usage, "invalid_spec");
         match self {
+            Self::Form(text) if text.ends_with('@') => {
+                usage.hint("write the version after the @, as in @1.2.0, or leave the @ out")
+            }
             Self::Form(text) => {
                 usage.hint(format!("to name a folder, write ./{text}; for a folder of a repository, github:{text}"))
             }

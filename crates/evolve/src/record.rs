@@ -79,6 +79,14 @@ pub enum RecordError {
     /// The request cannot be parsed.
     #[error("the request is invalid: {0}")]
     Malformed(String),
+    /// The event of an outcome is unknown.
+    #[error("the request is invalid: outcome {place}: unknown event {event:?}; use one of {}", events())]
+    Event {
+        /// Position of the outcome, from 1.
+        place: usize,
+        /// Event as given.
+        event: String,
+    },
     /// The call exceeds a limit on outcomes or bytes.
     #[error("the request exceeds {REQUESTS} outcomes or {BYTES} bytes")]
     TooMany,
@@ -109,11 +117,18 @@ pub enum RecordError {
     Library(#[from] LibraryError),
 }
 
+/// Lists the events that an outcome may have.
+fn events() -> String {
+    OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ")
+}
+
 impl Fails for RecordError {
     fn failure(&self) -> Failure {
         match self {
             Self::Malformed(_) | Self::Future { .. } => Failure::new(FailureKind::Usage, "invalid_request")
                 .hint(r#"write one outcome per line: {"skill":"NAME","event":"completed","run":"ID"}"#),
+            Self::Event { .. } => Failure::new(FailureKind::Usage, "invalid_request")
+                .hint(format!("set the event to one of {}", events())),
             Self::Fault { .. } => Failure::new(FailureKind::Usage, "invalid_request"),
             Self::TooMany => Failure::new(FailureKind::Invalid, "too_large").hint("split it into several calls"),
             Self::Find { source: FindError::Storage(_), .. } => Failure::new(FailureKind::Integrity, "damaged_history"),
@@ -254,10 +269,8 @@ fn outcome(
     defaults: Defaults<'_>,
 ) -> Result<Option<Outcome>, RecordError> {
     let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
-    let event = OutcomeKind::from_word(&request.event).ok_or_else(|| {
-        let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");
-        malformed(format!("unknown event {:?}; use one of {words}", request.event))
-    })?;
+    let unknown = || RecordError::Event { place, event: request.event.clone() };
+    let event = OutcomeKind::from_word(&request.event).ok_or_else(unknown)?;
     let run = request.run.unwrap_or_else(|| match place {
         1 => defaults.run.to_owned(),
         _ => format!("{}-{place}", defaults.run),

@@ -68,14 +68,12 @@ fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     Ok(skill)
 }
 
-/// Fields that a client can send with any change.
+/// Body of an edit or a deletion.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Change {
     /// Complete text of `SKILL.md`.
     content: Option<String>,
-    /// Id or number of the revision to restore.
-    revision: Option<String>,
     expected_revision: Option<String>,
     reason: Option<String>,
     run: Option<String>,
@@ -83,21 +81,32 @@ struct Change {
     dry_run: bool,
 }
 
-impl Change {
-    fn notes(&self) -> Result<Notes, ApiError> {
-        let notes = Notes {
-            reason: self.reason.clone(),
-            run: self.run.clone(),
-            thread: self.thread.clone(),
-            ..Notes::default()
-        };
-        notes.checked(&Limits::default()).map_err(|error| into_api_error(ManageError::from(error)))
-    }
+/// Body of a rollback.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Restore {
+    /// Id or number of the revision to restore.
+    revision: Option<String>,
+    /// Entry of the history before which the skill is restored. It was replaced by the revision.
+    #[serde(rename = "history_index")]
+    _history_index: Option<Value>,
+    expected_revision: Option<String>,
+    reason: Option<String>,
+    run: Option<String>,
+    thread: Option<String>,
+    dry_run: bool,
+}
 
+fn notes(reason: Option<String>, run: Option<String>, thread: Option<String>) -> Result<Notes, ApiError> {
+    let notes = Notes { reason, run, thread, ..Notes::default() };
+    notes.checked(&Limits::default()).map_err(|error| into_api_error(ManageError::from(error)))
+}
+
+impl Change {
     fn request(self, name: &SkillName, edit: Edit) -> Result<ChangeRequest, ApiError> {
         let request =
             ChangeRequest::of_edit(name.as_str(), edit).map_err(|error| into_api_error(ManageError::from(error)))?;
-        let notes = self.notes()?;
+        let notes = notes(self.reason, self.run, self.thread)?;
         Ok(ChangeRequest { expected_revision: self.expected_revision, notes, dry_run: self.dry_run, ..request })
     }
 }
@@ -106,9 +115,6 @@ impl Change {
 pub async fn edit(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
-        if asked.revision.is_some() {
-            return Err(ApiError::bad_request("`revision` is only valid for a rollback"));
-        }
         let content = asked.content.take().ok_or_else(|| ApiError::bad_request("`content` is required"))?;
         let request = asked.request(&name, Edit::Edit { content })?;
         let report = edited(work, &name, &request)?;
@@ -153,14 +159,11 @@ pub async fn delete(caller: Caller, Path(name): Path<String>, RawBody(body): Raw
 /// Restores an earlier revision, as a new revision.
 pub async fn roll_back(caller: Caller, Path(name): Path<String>, RawBody(body): RawBody) -> ApiResult {
     work_for(caller, move |work| {
-        let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
-        if asked.content.is_some() {
-            return Err(ApiError::bad_request("a rollback does not take `content`"));
-        }
+        let (name, asked) = (work.skill_called(&name)?, read::<Restore>(&body)?);
         let rollback = Rollback {
             skill: name.clone(),
-            to: asked.revision.clone(),
-            notes: asked.notes()?,
+            to: asked.revision,
+            notes: notes(asked.reason, asked.run, asked.thread)?,
             expected_revision: asked.expected_revision,
             dry_run: asked.dry_run,
         };

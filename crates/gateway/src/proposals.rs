@@ -114,6 +114,6 @@ pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewe
 
 fn target(id: &str) -> Result<ProposalRef, ApiError> {
     id.parse().map_err(|error: ProposalRefError| {
-        ApiError::bad_request(error.to_string()).hint("list the ids with GET /api/proposals")
+        ApiError::bad_request(error.to_string()).hint("list the ids with `GET /api/proposals`")
     })
 }

@@ -143,7 +143,7 @@ impl Fails for CommitError {
                     Hint::from("ask a person to decide on the open proposals in ")
                         .step(NextStep::ListProposals)
                         .text(", or withdraw your own with ")
-                        .step(NextStep::RejectProposal("ID".to_owned())),
+                        .step(NextStep::Withdraw { id: "ID".to_owned(), skill: "NAME".to_owned(), is_new: false }),
                 ),
             Self::NotWritable { .. } => Failure::io().hint(
                 "check the free disk space and the owner and mode of the folder, or choose another folder with \

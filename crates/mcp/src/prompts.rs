@@ -7,7 +7,7 @@ use rmcp::{
 };
 
 use crate::{
-    resources::{failed, page},
+    resources::{failed, failed_for, page},
     tool::Call,
     tools::skills::{bare_name, instructions},
 };
@@ -48,9 +48,9 @@ pub(crate) fn prompt(call: &Call<'_>, name: &str, arguments: &JsonObject) -> Res
             value.as_str().ok_or_else(|| ErrorData::invalid_params(format!("`{ARGUMENTS}` must be a string"), None))?
         }
     };
-    let name = bare_name(name).map_err(|refusal| failed(&refusal))?;
-    let opened =
-        instructions(call, &SkillSelector { name: Some(name), path: None }).map_err(|refusal| failed(&refusal))?;
+    let opened = bare_name(name)
+        .and_then(|name| instructions(call, &SkillSelector { name: Some(name), path: None }))
+        .map_err(|refusal| failed_for(call, &refusal))?;
     let mut text = opened.skill_content(OUTPUT_BYTES);
     if !said.trim().is_empty() {
         text.push_str(&format!("\n{}\n", said.trim()));

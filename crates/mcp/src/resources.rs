@@ -7,7 +7,7 @@
 use agent::{Catalogue, Form, ListOptions, ListedSkill, Visibility};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::Scope;
-use ops::Refusal;
+use ops::{Refusal, next_step::tool_call};
 use rmcp::{
     ErrorData,
     model::{
@@ -84,6 +84,15 @@ pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
         skill::failure::FailureKind::Failed => ErrorData::internal_error(refusal.message.clone(), document),
         _ => ErrorData::invalid_params(refusal.message.clone(), document),
     }
+}
+
+/// Converts a refusal to a protocol error whose hint names tools that the client was offered.
+pub(crate) fn failed_for(call: &Call<'_>, refusal: &Refusal) -> ErrorData {
+    let names = (call.offered)(call).unwrap_or_default();
+    let document = refusal.document(|step| tool_call(step, |tool| names.get(tool).copied()));
+    let mut error = failed(refusal);
+    error.data = Some(document);
+    error
 }
 
 /// Runs `answer` with the skills that are resources for the calling agent.

@@ -17,9 +17,13 @@ pub fn tool_call<'n>(step: &NextStep, listed: impl Fn(&str) -> Option<&'n str>) 
         NextStep::ShowHistory(name) => call("skill_history", json!({"name": name})),
         NextStep::ShowDiff(name) => call("skill_diff", json!({"name": name})),
         NextStep::Restore(name, revision) => call("skill_rollback", json!({"name": name, "revision": revision})),
-        NextStep::Delete(name) | NextStep::Uninstall(name) => {
+        NextStep::Withdraw { skill, is_new: false, .. } => {
+            call("skill_rollback", json!({"name": skill, "revision": "head"}))
+        }
+        NextStep::Delete(name) | NextStep::Uninstall(name) | NextStep::Withdraw { skill: name, .. } => {
             call("skill_manage", json!({"action": "delete", "name": name}))
         }
+        NextStep::Create(name) => call("skill_manage", json!({"action": "create", "name": name, "content": "TEXT"})),
         NextStep::Enable(name) => call("enable_skill", json!({"name": name})),
         NextStep::Search(words) => call("search_marketplace", json!({"query": words})),
         NextStep::Install(spec) if is_of_registry(spec) => call("install_skill", json!({"spec": spec})),
@@ -63,7 +67,13 @@ pub fn request(step: &NextStep) -> String {
         NextStep::Restore(name, revision) => {
             format!("POST {} {}", of_skill(name, "/rollback"), json!({"revision": revision}))
         }
-        NextStep::Delete(name) | NextStep::Uninstall(name) => format!("DELETE {}", of_skill(name, "")),
+        NextStep::Withdraw { skill, is_new: false, .. } => {
+            request(&NextStep::Restore(skill.clone(), "head".to_owned()))
+        }
+        NextStep::Delete(name) | NextStep::Uninstall(name) | NextStep::Withdraw { skill: name, .. } => {
+            format!("DELETE {}", of_skill(name, ""))
+        }
+        NextStep::Create(_) => "POST /api/skills/install".to_owned(),
         NextStep::Enable(name) => format!("PUT /api/skills/{} {}", uri::component(name), json!({"enabled": true})),
         // Its clients install archives only, and search only what is installed.
         NextStep::Search(_) | NextStep::Install(_) | NextStep::Update(_) => step.command(),
@@ -100,6 +110,7 @@ mod tests {
             NextStep::ShowDiff(name()),
             NextStep::Restore(name(), "head".to_owned()),
             NextStep::Delete(name()),
+            NextStep::Create(name()),
             NextStep::Enable(name()),
             NextStep::Uninstall(name()),
             NextStep::ListProposals,
@@ -107,6 +118,8 @@ mod tests {
             NextStep::ShowProposal(name()),
             NextStep::DiffProposal(name()),
             NextStep::DiffProposalOntoHead(name()),
+            NextStep::Withdraw { id: "abc".to_owned(), skill: name(), is_new: false },
+            NextStep::Withdraw { id: "abc".to_owned(), skill: name(), is_new: true },
             NextStep::ListTools,
             NextStep::CompileTool(name()),
             NextStep::RemoveTool(name()),

@@ -24,6 +24,8 @@ pub enum NextStep {
     Restore(String, String),
     /// Delete a skill.
     Delete(String),
+    /// Create a skill.
+    Create(String),
     /// Show a disabled skill to agents again.
     Enable(String),
     /// Search the registries for these words.
@@ -50,6 +52,15 @@ pub enum NextStep {
     DiffProposalOntoHead(String),
     /// Reject a proposal.
     RejectProposal(String),
+    /// Withdraw a proposal of the caller's own.
+    Withdraw {
+        /// Id of the proposal.
+        id: String,
+        /// Name of its skill.
+        skill: String,
+        /// True if the skill exists only in the proposal.
+        is_new: bool,
+    },
     /// Show the rules of the policy.
     ShowPolicy,
     /// Explain a rule of the scanner.
@@ -79,14 +90,14 @@ impl NextStep {
             Self::Install(arguments) => format!("install {arguments}"),
             Self::Update(arguments) => format!("update {arguments}"),
             Self::Uninstall(skill) => format!("uninstall {skill}"),
-            Self::ShowRequests => "manage --help".to_owned(),
+            Self::Create(_) | Self::ShowRequests => "manage --help".to_owned(),
             Self::SetField(field) => return format!("--{}", field.replace('_', "-")),
             Self::ListProposals => "review list".to_owned(),
             Self::ListAllProposals => "review list --all".to_owned(),
             Self::ShowProposal(id) => format!("review show {id}"),
             Self::DiffProposal(id) => format!("review diff {id}"),
             Self::DiffProposalOntoHead(id) => format!("review diff {id} --onto-head"),
-            Self::RejectProposal(id) => format!("review reject {id}"),
+            Self::RejectProposal(id) | Self::Withdraw { id, .. } => format!("review reject {id}"),
             Self::ShowPolicy => "policy".to_owned(),
             Self::ExplainRule(rule) => format!("scan --explain {rule}"),
             Self::ListTools => "tools list".to_owned(),
@@ -109,6 +120,15 @@ enum Part {
 }
 
 impl Hint {
+    /// Returns the next step after a change of a skill that does not exist.
+    #[must_use]
+    pub fn no_skill_to_change(skill: &str) -> Self {
+        Self::from("list the skills in this library: ")
+            .step(NextStep::ListSkills)
+            .text(", or make it: ")
+            .step(NextStep::Create(skill.to_owned()))
+    }
+
     /// Adds text to the sentence.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {

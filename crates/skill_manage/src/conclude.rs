@@ -283,9 +283,9 @@ fn check_policy(
     match ruling {
         Ruling::Deny => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this change of {}: {why}", change.skill),
-            hint: Hint::from("remove what the policy does not allow; ")
+            hint: Hint::from("change only what the policy allows, or ask a person to do it; ")
                 .step(NextStep::ShowPolicy)
-                .text(" shows the rules, and a person can change them"),
+                .text(" shows the rules"),
         }),
         Ruling::Apply if context.actor.kind != ActorKind::Person => {
             // The skill itself is restored, whatever its files are.

@@ -4,7 +4,7 @@ use library::{CommitError, FindError, LibraryError, SnapshotError, StorageError}
 use scan::Finding;
 use serde_json::{Value, json};
 use skill::{
-    BundleError, Problem, SkillName,
+    BundleError, NameError, Problem, SkillName,
     edit::EditError,
     failure::{Fails, Failure, FailureKind, Hint, NextStep},
     merge::Conflict,
@@ -189,7 +189,7 @@ const SPLIT: &str = "move parts to other files, or remove what agents do not nee
 
 /// Returns the hint for a malformed request.
 fn forms() -> Hint {
-    Hint::from("see the form of each action: ").step(NextStep::ShowRequests)
+    Hint::from("see the form of each action: ").last(NextStep::ShowRequests)
 }
 
 fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
@@ -204,9 +204,7 @@ fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
             let show = NextStep::ShowFile(name, "SKILL.md".to_owned());
             of(Conflict, "exists").hint(Hint::from("use edit or patch; ").step(show).text(" prints the file"))
         }
-        EditError::NotFound => {
-            of(NotFound, "not_found").hint(Hint::from("list the skills in this library: ").step(NextStep::ListSkills))
-        }
+        EditError::NotFound => of(NotFound, "not_found").hint(Hint::no_skill_to_change(&name)),
         EditError::FileNotFound { .. } => {
             of(NotFound, "not_found").hint(Hint::from("list its files: ").step(NextStep::ShowSkill(name)))
         }
@@ -234,6 +232,12 @@ impl Fails for RequestError {
             Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request").hint(forms()),
             Self::Revision { skill, .. } => Failure::new(FailureKind::Usage, "invalid_request")
                 .hint(Hint::from("list its revisions: ").step(NextStep::ShowHistory(skill.to_string()))),
+            Self::Deletion { skill, .. } => Failure::new(FailureKind::Usage, "invalid_request")
+                .hint(Hint::from("delete the skill with ").step(NextStep::Delete(skill.to_string()))),
+            Self::Name { fault: NameError::TooLong { limit, .. }, .. } => {
+                Failure::new(FailureKind::Invalid, "invalid_skill")
+                    .hint(format!("choose a name of at most {limit} characters"))
+            }
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint("use lower-case letters, digits and single hyphens"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path")

@@ -203,7 +203,7 @@ fn work_out(
         Err(error) => return Err(error),
     };
     match review::apply_on_own(library, &request.skill, &request.edits, snapshot, stamp)? {
-        Some((candidate, id)) => Ok((candidate, vec![format!("the edit was added to the open proposal {id}")], true)),
+        Some(candidate) => Ok((candidate, Vec::new(), true)),
         None => Err(fault),
     }
 }

@@ -138,10 +138,10 @@ impl Policy {
         Self { layers: std::iter::once(own).chain(others).collect() }
     }
 
-    /// Returns the policy for an agent, which may change skills only if self-evolution is enabled.
+    /// Returns the policy for an agent, which may change no skills if a table of config.toml disables self-evolution.
     #[must_use]
-    pub fn with_evolution(mut self, is_on: bool) -> Self {
-        self.layers.extend((!is_on).then(Layer::without_evolution));
+    pub fn with_evolution_off(mut self, table: Option<&str>) -> Self {
+        self.layers.extend(table.map(Layer::without_evolution));
         self
     }
 
@@ -209,9 +209,9 @@ impl Policy {
 }
 
 impl Layer {
-    /// Returns a layer that refuses all changes by agents, for disabled self-evolution.
+    /// Returns a layer that refuses all changes by agents, for self-evolution that a table of config.toml disables.
     #[must_use]
-    pub fn without_evolution() -> Self {
+    fn without_evolution(table: &str) -> Self {
         let rule = Rule {
             decision: Ruling::Deny,
             actor: Some(ActorFilter::agents()),
@@ -222,7 +222,7 @@ impl Layer {
             verdict: None,
             why: Some("agents cannot change skills while skill_evolution is off".to_owned()),
         };
-        Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule], why: None }
+        Self { file: format!("`{table}` in config.toml"), preset: None, rules: vec![rule], why: None }
     }
 
     /// Returns the ruling of this layer on one part, or `None` if the layer does not cover it.

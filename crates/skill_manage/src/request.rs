@@ -77,6 +77,14 @@ pub enum RequestError {
         /// Error with the text as given by the caller.
         error: RevisionSpecError,
     },
+    /// The revision to restore has no files, since it is the skill's deletion.
+    #[error("revision {number} of {skill} is its deletion")]
+    Deletion {
+        /// Name of the skill.
+        skill: SkillName,
+        /// Number of the revision.
+        number: u64,
+    },
     /// A path is not valid inside a skill.
     #[error(transparent)]
     Path(#[from] PathError),

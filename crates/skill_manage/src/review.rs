@@ -30,7 +30,7 @@ pub use changed::{ChangedSkill, keep};
 pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, edit, editable};
 pub use error::ReviewError;
-pub(crate) use hold::{apply_on_own, commit_or_hold, hold};
+pub(crate) use hold::{apply_on_own, commit_or_hold, has_own, hold};
 pub(crate) use rebase::contents;
 pub use release::Replacement;
 

@@ -35,7 +35,8 @@ pub struct Rollback {
 }
 
 /// Restores a whole skill to an earlier revision, with files and modes, as a new revision. The old content is scanned
-/// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision.
+/// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision; without one, it
+/// withdraws the actor's pending proposal for the skill.
 ///
 /// # Errors
 /// [`ManageError`], in which case nothing has changed, except that an acceptable hand edit may have been recorded as a
@@ -160,11 +161,7 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
 }
 
 fn is_deletion(skill: &SkillName, target: &Revision) -> ManageError {
-    let message = format!(
-        "revision {} of {skill} is its deletion; delete the skill with `skillhub manage delete {skill}`",
-        target.number
-    );
-    RequestError::Malformed(message).into()
+    RequestError::Deletion { skill: skill.clone(), number: target.number }.into()
 }
 
 /// Restores the folder to the head, and keeps its content as a revision before it. A missing folder is written again.
@@ -208,6 +205,8 @@ fn restore_head(
     let snapshot = Snapshot { base: Some(head), bundle: candidate.clone() };
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, false)?;
     let mut change = Change::back_to(skill, snapshot, candidate, origin);
+    // An actor withdraws its proposal by a return to the head, where the folder already has it.
+    change.on_proposal = hand_edit.is_none() && !checks_out_again && review::has_own(library, skill, stamp)?;
     (change.hand_edit, change.checks_out_again) = (hand_edit, checks_out_again);
     (change.messages, change.dry_run) = (vec![message.to_owned()], rollback.dry_run);
     review::commit_or_hold(library, change, context, stamp)

@@ -173,7 +173,8 @@ impl Fails for PublishError {
             }
             Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
                 .hint(format!("add --owner NAME, or set owner = \"NAME\" in {}", config.display())),
-            Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
+            Self::Owner(OwnerError(text)) => Failure::new(FailureKind::Usage, "invalid_owner")
+                .hint(format!("choose such a name, as in --owner {}", SkillName::suggested(text))),
             Self::Blocked(_) => {
                 Failure::new(FailureKind::Blocked, "scan_blocked").hint("apply the remedy of each finding")
             }

@@ -152,7 +152,7 @@ fn change(
     call.authored.add(&report);
     let next: &[&str] = match report.status {
         Status::Applied => &["skill_rollback"],
-        Status::Proposed => &["skill_review_show"],
+        Status::Proposed => &["skill_review_show", "skill_rollback"],
         _ => &[],
     };
     Ok(ToolResult { changes_lists: report.status == Status::Applied, next, ..json!(report).into() })

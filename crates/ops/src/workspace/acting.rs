@@ -33,8 +33,17 @@ const ELICITATION_HINT: &str = "ask a person to run `skillhub review` in a termi
 impl Workspace {
     /// Returns the change-management context for `skill_manage`.
     pub fn manage<'a>(&self, elsewhere: &'a FindElsewhere<'a>) -> Result<skill_manage::Context<'a>, Refusal> {
-        let policy = self.policy()?.with_evolution(self.settings()?.mentions_evolution(&self.agent(None)));
+        let policy = self.policy_of_actor()?;
         Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
+    }
+
+    /// Returns the policy for changes of skills by the acting agent, which may not be allowed any.
+    ///
+    /// # Errors
+    /// The same as [`Workspace::policy`], or part of the configuration is invalid.
+    pub fn policy_of_actor(&self) -> Result<Policy, Refusal> {
+        let off_in = self.settings()?.evolution_off(&self.agent(None));
+        Ok(self.policy()?.with_evolution_off(off_in.as_deref()))
     }
 
     /// Returns the policy for changes: the user's own, tightened by the system's and by the file that the environment

@@ -41,7 +41,7 @@ pub enum EditError {
     #[error("the skill already exists; use edit or patch to change it")]
     Exists,
     /// The skill to change does not exist.
-    #[error("the skill does not exist; use create to make it")]
+    #[error("the skill does not exist")]
     NotFound,
     /// The file to patch or remove does not exist.
     #[error("the skill does not have the file {path}{}", list_paths(nearest))]

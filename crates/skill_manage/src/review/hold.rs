@@ -7,8 +7,7 @@
 //! patch of a skill that is itself only proposed, is applied there as well.
 
 use library::{
-    Action, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
-    Snapshot, Stamp,
+    Action, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalState, Snapshot, Stamp,
 };
 use skill::failure::{Hint, NextStep};
 use skill::{Bundle, Edit, SkillName, edit};
@@ -82,6 +81,11 @@ struct StaleProposal {
     why: String,
 }
 
+/// Returns whether the actor has a pending proposal for the skill that its further changes join.
+pub(crate) fn has_own(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<bool, ManageError> {
+    Ok(own_proposal(library, skill, stamp)?.is_some())
+}
+
 /// Returns the pending proposal of this actor for this skill, unless it is stale or merges a release.
 fn own_proposal(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<Option<Proposal>, ManageError> {
     let is_own = |proposal: &Proposal| {
@@ -102,10 +106,10 @@ pub(crate) fn apply_on_own(
     edits: &[Edit],
     snapshot: &Snapshot,
     stamp: &Stamp,
-) -> Result<Option<(Bundle, ProposalId)>, ManageError> {
+) -> Result<Option<Bundle>, ManageError> {
     let Some(own) = own_proposal(library, skill, stamp)? else { return Ok(None) };
     let Rebased::Clean(on_head) = rebase(library, &own, snapshot)? else { return Ok(None) };
-    Ok(apply(library, edits, &on_head).ok().map(|candidate| (candidate, own.id)))
+    Ok(apply(library, edits, &on_head).ok())
 }
 
 fn apply(library: &Library, edits: &[Edit], bundle: &Bundle) -> Result<Bundle, edit::EditError> {
@@ -129,8 +133,12 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
         message: format!("the edit of {} conflicts with your open proposal {}", change.skill, own.id),
         hint: Hint::from("review the proposal with ")
             .step(NextStep::DiffProposal(own.id.to_string()))
-            .text(" and edit its content, or withdraw it with ")
-            .step(NextStep::RejectProposal(own.id.to_string())),
+            .text(", or withdraw it with ")
+            .step(NextStep::Withdraw {
+                id: own.id.to_string(),
+                skill: own.skill.to_string(),
+                is_new: !change.snapshot.exists(),
+            }),
         conflicts: merged.conflicts,
     })
 }

@@ -134,6 +134,11 @@ fn proposed_deletion_accepts_no_edits() {
         assert_eq!(error.code(), "merge_conflict", "{error}");
         assert!(error.hint().unwrap().to_string().contains(&format!("reject {id}")));
         assert_eq!(place.proposal(&id).revision, 1);
+        let tried = place.undisturbed(|place| place.rollback_with(Some("head"), None, true).unwrap());
+        assert_eq!(tried.status, Status::DryRun, "{}", tried.message);
+        let report = place.undisturbed(|place| place.rollback(Some("head")).unwrap());
+        assert!(report.status == Status::Unchanged && report.message.contains("withdrawn"), "{}", report.message);
+        assert!(!place.proposal(&id).state.is_open());
     }
 }
 
