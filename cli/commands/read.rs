@@ -4,7 +4,7 @@ use agent::{Catalogue, Instructions, ListedSkill, SkillSelector};
 use clap::Args;
 use library::UseKind;
 use serde_json::json;
-use skill::SkillName;
+use skill::{SkillName, SkillPath};
 
 use crate::{
     context::Context,
@@ -49,12 +49,15 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Resolves the skill on the command line. A path is that of a folder, or of a `SKILL.md` as printed by `prompt`. A
-/// title means the one skill that has it, unless it is also a name.
+/// Resolves the skill on the command line. A path is that of a skill's folder, or of a `SKILL.md` as printed by `prompt`.
+/// A title means the one skill that has it, unless it is also a name.
 fn which(context: &Context, seen: &[&ListedSkill], text: &str) -> Result<SkillSelector, CliError> {
-    if text.ends_with("SKILL.md") || ["/", "./", "../"].iter().any(|start| text.starts_with(start)) {
+    if SkillName::parse(text).is_err() {
         let path = context.absolute(text.as_ref());
-        return Ok(SkillSelector { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
+        let path = library::resolve(&path).unwrap_or(path);
+        if text.ends_with(SkillPath::SKILL_MD) || seen.iter().any(|listed| listed.path.as_ref() == Some(&path)) {
+            return Ok(SkillSelector { name: None, path: Some(path) });
+        }
     }
     let mut titled = seen.iter().filter(|listed| listed.title.as_deref() == Some(text));
     let name = match (titled.next(), titled.next()) {

@@ -202,6 +202,7 @@ fn gateway_installs_only_valid_archives() {
 #[test]
 fn oversized_and_unreadable_requests_get_error_documents() {
     let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let bearer = format!("Authorization: Bearer {TOKEN}");
     let most = usize::try_from(skill::Limits::default().archive_bytes).unwrap();

@@ -172,12 +172,12 @@ fn nested_tool_grants_no_extra_access() {
     assert_eq!(status["tools"].as_array().unwrap().len(), 1, "{status:#}");
     assert_eq!(status["tools"][0]["problems"][0]["code"], "unknown_tool", "{status:#}");
     assert_eq!(limited.refused("skills_codegen_remove", &json!({"names": ["secret"]}))["code"], "not_found");
-    let compiled = limited.done("skills_codegen", &json!({}));
+    let compiled = limited.call("skills_codegen", &json!({}))["structuredContent"].take();
     assert_eq!(compiled["skills"].as_array().unwrap().len(), 1, "{compiled:#}");
     assert_eq!(compiled["skills"][0]["problems"][0]["code"], "unknown_tool", "{compiled:#}");
     let mut report = |step: &str| {
         create(&sandbox, "open", &format!("{{steps: [{{tool: {step}}}]}}"));
-        let compiled = limited.done("skills_codegen", &json!({"names": ["open"]}));
+        let compiled = limited.call("skills_codegen", &json!({"names": ["open"]}));
         let called = sandbox.ask(&["tools", "call", "open", "--agent", "limited"]).refused(3, "invalid_skill");
         [compiled, called, limited.done("skills_codegen_status", &json!({}))]
             .map(|answer| answer.to_string().replace(step, "STEP"))

@@ -96,13 +96,14 @@ pub fn serve_http(
     let io = |what: String| move |error| web::ServeError { what, error };
     let served = web::runtime()?.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
+        let asked = web::asked_to_end().map_err(io("cannot wait for a shutdown signal".to_owned()))?;
         ready(listener.local_addr().map_err(io("cannot read the address of the socket".to_owned()))?);
         let (servers, watching) = (servers.clone(), servers.clone());
         tokio::spawn(async move { watching.watch().await });
         let service = Service::new(move || Ok(servers.connect()), Arc::default(), gate.config());
         tokio::select! {
             () = accept(listener, service, Arc::new(gate)) => Ok(()),
-            ended = web::asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned())),
+            ended = asked => ended.map_err(io("cannot wait for a shutdown signal".to_owned())),
         }
     });
     Ok(served?)

@@ -69,8 +69,8 @@ pub use level::{LevelError, Severity, Verdict};
 pub use report::Report;
 pub use rule::{Case, Role, Rule, Scope};
 pub use rules::{rule, rules, ruleset};
-pub use scanner::{RuleText, Scanner, scan};
+pub use scanner::{Scanner, scan};
 #[doc(hidden)]
 pub use scanner::{features_of, steps_of};
-pub use settings::{Accepted, Settings, SettingsError, Weight};
+pub use settings::{Accepted, RuleText, Settings, SettingsError, Weight};
 pub use waiver::{Waiver, Waivers};

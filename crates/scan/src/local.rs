@@ -12,7 +12,7 @@ use crate::{
     Acceptance, Evidence, Finding, Rule, Settings, SettingsError,
     capabilities::host_of,
     engine::{Engine, engine},
-    scanner::RuleText,
+    settings::RuleText,
 };
 
 /// Added rules and settings, checked and compiled.

@@ -20,7 +20,9 @@ use crate::{
     local::{self, Local},
     normal,
     opened::Opened,
-    prose, purpose, shape,
+    prose, purpose,
+    settings::RuleText,
+    shape,
     source::{Source, is_looked_up, is_test_data},
     started, values,
 };
@@ -34,15 +36,6 @@ const DIGITS: usize = 12;
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Report {
     Scanner::default().scan(bundle)
-}
-
-/// Rule file of a user or a company.
-#[derive(Debug, Clone)]
-pub struct RuleText {
-    /// Name for messages.
-    pub name: String,
-    /// Content in the format of the built-in rule files.
-    pub text: String,
 }
 
 /// Scanner with the built-in rules and the additions of a user or a company. The default has no additions.

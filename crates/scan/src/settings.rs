@@ -11,6 +11,15 @@ mod error;
 
 pub use error::SettingsError;
 
+/// Rule file of a user or a company.
+#[derive(Debug, Clone)]
+pub struct RuleText {
+    /// Name for messages.
+    pub name: String,
+    /// Content in the format of the built-in rule files.
+    pub text: String,
+}
+
 /// Additions to the built-in rules by a user or a company. Files of a project or a skill are never read as settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -74,12 +74,13 @@ pub async fn serve_until_signal(
     let io = |what: String| move |error| ServeError { what, error };
     let most = descriptors::for_connections(limits.connections);
     let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
+    let asked = asked_to_end().map_err(io("cannot wait for a shutdown signal".to_owned()))?;
     ready(listener.local_addr().map_err(io("cannot read the address of the socket".to_owned()))?);
     let (end, ending) = watch::channel(());
     let open = Connections::new(most, limits.connections_of_client.min(most));
     tokio::select! {
         () = accept(listener, app, limits, proxies, &open, &ending) => {}
-        ended = asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned()))?,
+        ended = asked => ended.map_err(io("cannot wait for a shutdown signal".to_owned()))?,
     }
     stopping();
     drop(ending);
@@ -156,24 +157,28 @@ async fn connected(
     }
 }
 
-/// Waits until the process receives SIGINT or SIGTERM.
+/// Listens for SIGINT and SIGTERM from now on, and returns what waits for the first one.
 ///
 /// # Errors
 /// The system gives no signals.
 #[cfg(unix)]
-pub async fn asked_to_end() -> io::Result<()> {
-    let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
-    }
+pub fn asked_to_end() -> io::Result<impl Future<Output = io::Result<()>>> {
+    use signal::unix::{SignalKind, signal};
+    let (mut interrupted, mut terminated) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+        Ok(())
+    })
 }
 
-/// Waits for Ctrl-C.
+/// Returns what waits for Ctrl-C.
 ///
 /// # Errors
-/// The system gives no signals.
+/// None.
 #[cfg(not(unix))]
-pub async fn asked_to_end() -> io::Result<()> {
-    signal::ctrl_c().await
+pub fn asked_to_end() -> io::Result<impl Future<Output = io::Result<()>>> {
+    Ok(signal::ctrl_c())
 }

@@ -7,7 +7,7 @@ use crate::{
     engine::compile,
     matcher::Matcher,
     rule_file::{CaseEntry, Defaults, ExampleFile, RuleEntry, RuleFile},
-    scanner::RuleText,
+    settings::RuleText,
 };
 
 /// Maximum number of rules in all files together.

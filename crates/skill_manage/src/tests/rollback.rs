@@ -1,5 +1,7 @@
 //! Tests of rollbacks to earlier revisions.
 
+use skill::failure::Fails;
+
 use super::*;
 
 /// Another tool's deletion kept only the text of SKILL.md.
@@ -68,7 +70,8 @@ fn rollback_to_deletion_is_refused() {
     for to in ["2", "head"] {
         let error = place.undisturbed(|place| place.rollback(Some(to)).unwrap_err());
         assert_eq!(error.code(), "invalid_request");
-        assert!(error.to_string().contains("skillhub manage delete s"), "{error}");
+        let hint = error.failure().hint.unwrap().to_string();
+        assert!(hint.contains("skillhub manage delete s"), "{error}: {hint}");
     }
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# New\n")}));
     assert_eq!(place.undisturbed(|place| place.rollback(None).unwrap_err()).code(), "invalid_request");
