@@ -18,6 +18,9 @@ use crate::{
     review,
 };
 
+/// Word for the newest revision.
+const HEAD: &str = "head";
+
 /// Request to [`roll_back`] a skill.
 #[derive(Debug, Clone)]
 pub struct Rollback {
@@ -35,8 +38,8 @@ pub struct Rollback {
 }
 
 /// Restores a whole skill to an earlier revision, with files and modes, as a new revision. The old content is scanned
-/// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision; without one, it
-/// withdraws the actor's pending proposal for the skill.
+/// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision; without one, and
+/// asked for as `head`, it withdraws the actor's pending proposal for the skill.
 ///
 /// # Errors
 /// [`ManageError`], in which case nothing has changed, except that an acceptable hand edit may have been recorded as a
@@ -64,8 +67,8 @@ fn attempt(
     if target.id == head.id {
         return restore_head(library, rollback, head, context, stamp);
     }
-    let take_over = if rollback.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
-    let snapshot = library.snapshot(skill, stamp, take_over)?;
+    let mode = if rollback.dry_run { HandEditMode::DryRun } else { HandEditMode::Commit };
+    let snapshot = library.snapshot(skill, stamp, mode)?;
     let hand_edit = rollback.dry_run && is_unrecorded(library, &snapshot)?;
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, hand_edit)?;
     let candidate = content_of(library, skill, &target)?;
@@ -205,8 +208,9 @@ fn restore_head(
     let snapshot = Snapshot { base: Some(head), bundle: candidate.clone() };
     check_expected(skill, rollback.expected_revision.as_deref(), &snapshot, false)?;
     let mut change = Change::back_to(skill, snapshot, candidate, origin);
-    // An actor withdraws its proposal by a return to the head, where the folder already has it.
-    change.on_proposal = hand_edit.is_none() && !checks_out_again && review::has_own(library, skill, stamp)?;
+    // An actor withdraws its proposal by a return to `head`, where the folder already has it.
+    let may_withdraw = rollback.to.as_deref() == Some(HEAD) && hand_edit.is_none() && !checks_out_again;
+    change.on_proposal = may_withdraw && review::has_own(library, skill, stamp)?;
     (change.hand_edit, change.checks_out_again) = (hand_edit, checks_out_again);
     (change.messages, change.dry_run) = (vec![message.to_owned()], rollback.dry_run);
     review::commit_or_hold(library, change, context, stamp)

@@ -222,8 +222,10 @@ fn close_reverted(
     report: Report,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
+    let base = change.snapshot.base.as_ref();
+    let (revision, number) = (base.map(|base| base.id.clone()), base.map(|base| base.number));
     let nothing = Report { files: Vec::new(), diff: String::new(), delta: None, decision: None, ..report };
-    let mut report = Report { status: Status::Unchanged, ..nothing };
+    let mut report = Report { status: Status::Unchanged, revision, number, ..nothing };
     let Some(own) = own_proposal(library, change.skill, stamp)? else { return Ok(report) };
     let id = own.id.clone();
     if change.dry_run {
