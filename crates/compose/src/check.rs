@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
 };
 
+use agent::near;
 use json_schema::Fault;
 use serde_json::{Map, Value};
 
@@ -18,7 +19,7 @@ use crate::{
     reference::{Reference, Root, Segment},
     schema::judge,
     shape::{Shape, follow, is_composed},
-    suggestions::{near, suggest},
+    suggestions::suggest,
     systems::also_called,
     template::Template,
 };

@@ -48,7 +48,7 @@ pub mod scope;
 mod settings;
 mod shape;
 mod store;
-pub mod suggestions;
+mod suggestions;
 mod systems;
 pub mod template;
 mod tool;

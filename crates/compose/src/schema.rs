@@ -3,14 +3,11 @@
 //! Nothing is fetched: a `$ref` must point into the same schema. Recursive schemas are refused, and a referenced
 //! schema counts each time it is reached, so that no value makes the validation by a small schema slow.
 
+use agent::near;
 use json_schema::{Fault, Schema, meta_faults};
 use serde_json::{Map, Value};
 
-use crate::{
-    position::join,
-    problem::Problems,
-    suggestions::{near, suggest},
-};
+use crate::{position::join, problem::Problems, suggestions::suggest};
 
 /// The only supported dialect, optional in `$schema`.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";

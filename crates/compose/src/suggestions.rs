@@ -1,6 +1,6 @@
 //! Spelling suggestions for composed skills ([`suggest`]).
 
-pub use agent::near;
+use agent::near;
 
 /// Returns the hint `did you mean …?`, or a list of the known names.
 pub(crate) fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {

@@ -248,7 +248,7 @@ impl Reference {
         }
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let root = Root::ALL.into_iter().find(|root| root.as_str() == &text[..end]).ok_or_else(|| {
-            let near = crate::suggestions::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
+            let near = agent::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
             let hint = near.map_or_else(|| FORM.to_owned(), |near| format!("did you mean `{near}`? {FORM}"));
             let message = format!("`{}` is not a valid reference", shown(&text[..end]));
             TemplateError::new("unknown_reference", text, message, hint)

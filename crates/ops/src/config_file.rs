@@ -9,8 +9,9 @@ mod schema;
 
 use std::path::{Path, PathBuf};
 
+use agent::near;
 use client::{Config, ConfigError, LockFile, LockFileError, PolicyDocument, PolicyFile, settings_text};
-use compose::{ToolSettings, suggestions::near};
+use compose::ToolSettings;
 use evolve::GateConfig;
 use library::{agents, find_agent, refuse_toml_flood};
 use scan::{RuleText, Scanner, SettingsError};

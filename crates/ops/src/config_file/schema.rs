@@ -1,6 +1,6 @@
 //! [`Schema`]: the published JSON Schema of a configuration file, which finds misspelt keys and has the defaults.
 
-use compose::suggestions::near;
+use agent::near;
 use json_schema::{Fault, Violation};
 use serde_json::Value;
 
