@@ -69,8 +69,10 @@ impl Composing {
         if self.is_bound { self.workshop().seen_by(&self.access(), entries) } else { entries.clone() }
     }
 
-    /// What became of the skill that is meant by a tool's name, its alias or its own, among entries that the agent may
-    /// know.
+    /// Finds the entry of a skill by the name or alias of its tool, or by its own, among entries that the agent may know.
+    ///
+    /// # Errors
+    /// No entry has that name.
     pub fn entry<'e>(
         &self,
         entries: &'e BTreeMap<String, ToolEntry>,

@@ -69,8 +69,8 @@ const ARGUMENTS: [(&str, &str, Option<Kind>); 17] = [
     ("review keep", "skills", Some(Kind::SkillsAtRevisions)),
 ];
 
-/// Returns the values for the last word, one in a line. `root` is the whole command line. Nothing is written or fetched. Empty if there are none, or if
-/// they cannot be read.
+/// Returns the values that complete the last word, one per line; empty if there are none or they cannot be read. `root`
+/// is the whole command line. Nothing is written or fetched.
 pub fn lines(global: &Global, words: &[String], root: Command) -> String {
     let line = CommandLine::read(root, words);
     let kind = line.argument.as_deref().and_then(|argument| kind_of(&line.command, argument));

@@ -66,7 +66,7 @@ fn after(log: &[Outcome], runs: usize) -> Decision {
 }
 
 /// Returns the number of courses at a stable rate that raise an alarm of drift within 600 runs. A rate of .8 after .9 is
-/// worse and must be rolled back; that is no drift.
+/// worse and must be rolled back, which does not count as drift.
 fn alarmed(rate: f64, courses: u64) -> usize {
     let is_alarmed = |seed: &u64| {
         let decision = after(&log(600, *seed, |_| rate), 600);

@@ -51,7 +51,7 @@ impl Effect {
     }
 }
 
-/// Those of the server's own tools that a client was offered, with their names in its list.
+/// The server's own tools that a client was offered, each with its name in the client's list.
 pub(crate) type ListedNames = BTreeMap<&'static str, &'static str>;
 
 /// Context of one tool call.

@@ -52,7 +52,7 @@ fn is_of_registry(arguments: &str) -> bool {
     name.parse::<QualifiedName>().is_ok() && !arguments.contains([' ', '\''])
 }
 
-/// Returns the request to the gateway, or the command if there is none.
+/// Returns the gateway's request for a step, or the command for a step without one.
 pub fn request(step: &NextStep) -> String {
     let of_skill = |name: &str, rest: &str| format!("/api/skills/custom/{}{rest}", uri::component(name));
     match step {

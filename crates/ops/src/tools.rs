@@ -31,8 +31,9 @@ impl Refusal {
     pub fn of_tool(failure: &compose::Failure, details: Value) -> Self {
         let kind = class_of(&failure.code);
         let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(&failure.code) };
-        let told = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
-        Self { message: failure.message.clone(), failure: told, details: Box::new(details), question: None }
+        let message = failure.message.clone();
+        let failure = Failure { kind, code, hint: failure.hint.clone().map(Hint::from) };
+        Self { message, failure, details: Box::new(details), question: None }
     }
 }
 

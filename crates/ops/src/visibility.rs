@@ -77,7 +77,7 @@ fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
 }
 
 /// Returns the qualified name of the skill that a name means: in the first library with its history, else in the first
-/// one that had it. A folder without history is no reason to forget a permission about the skill that it shadows.
+/// one that had it. A folder without history does not lift a permission about the skill that it shadows.
 fn origin(libraries: &[Library], skill: &SkillName) -> Result<Option<String>, LibraryError> {
     let heads = libraries.iter().filter_map(|library| library.head(skill).transpose());
     let heads = heads.collect::<Result<Vec<_>, _>>()?;
