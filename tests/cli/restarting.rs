@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use serde_json::json;
+
 use crate::support::Sandbox;
 
 const OTHER_BOOT: &str = "00000000-0000-4000-8000-000000000000";
@@ -35,4 +37,20 @@ fn decisions_outlive_a_restart() {
     sandbox.done(&["list"]);
     assert!(!link.exists());
     assert_eq!(fs::read_to_string(lock).unwrap(), pulled);
+}
+
+/// A loss of power may undo their removal.
+#[test]
+fn doctor_deletes_lines_that_are_in_the_lock_file() {
+    let sandbox = Sandbox::project();
+    let source = sandbox.skill("demo", "Reads tables. Use in tests.", &[]);
+    sandbox.done(&["install", source.to_str().unwrap()]);
+    let place = sandbox.done(&["where"]);
+    let lines = Path::new(place["history"].as_str().unwrap()).with_file_name("lock-lines.json");
+    let removed = json!({"path": place["lock"], "entries": [{"name": "acme/removed", "text": null}]});
+    fs::write(&lines, removed.to_string()).unwrap();
+
+    let doctor = sandbox.done(&["doctor", "--fix"]);
+    assert_eq!(doctor["problems"], json!([]));
+    assert!(!lines.exists());
 }

@@ -13,7 +13,10 @@ use crate::{context::Context, exit::CliError};
 /// Compares the lock file with the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
-    if !matches!(client::has_pending_lines(library), Ok(false)) {
+    let has_all = matches!(client::has_pending_lines(library), Ok(false));
+    // Lines that the lock file already has are left by a loss of power, and are no fault.
+    let is_fine = has_all && (!findings.fix || client::write_pending_lines(library).is_ok());
+    if !is_fine {
         let message = "entries of the last operation are not written yet";
         findings.mendable("lock_file", "lock_lines_pending", path.display(), message, || {
             client::write_pending_lines(library).map(|()| "written".to_owned()).map_err(|error| error.to_string())

@@ -51,21 +51,22 @@ pub fn has_pending_lines(library: &Library) -> Result<bool, LockFileError> {
 }
 
 /// Writes the pending lines into `skillhub.lock` and then deletes `lock-lines.json` from the library. They come from
-/// the commit just made, or from a process that was killed.
+/// the commit just made, or from a process that was killed. Damaged lines are only deleted.
 ///
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.
 pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
-    if library.pending_lock_lines()?.is_none() {
+    if !library.has_pending_lock_lines()? {
         return Ok(());
     }
     // Held from reading to deleting them, so that no other commit adds lines that would be deleted unwritten.
     let lock = library.lock()?;
-    let Some(lines) = library.pending_lock_lines()? else { return Ok(()) };
-    let skills = entries_of(&lines)?;
-    LockFile::update_under(&lock, &lines.path, |file| {
-        file.take_lines(&lines.entries, skills);
-        Ok(())
-    })?;
+    if let Some(lines) = library.pending_lock_lines()? {
+        let skills = entries_of(&lines)?;
+        LockFile::update_under(&lock, &lines.path, |file| {
+            file.take_lines(&lines.entries, skills);
+            Ok(())
+        })?;
+    }
     Ok(library.lock_lines_written(&lock)?)
 }

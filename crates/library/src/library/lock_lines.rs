@@ -17,16 +17,21 @@ use crate::{
 const FILE: &str = "lock-lines.json";
 
 impl Library {
-    /// Returns the lines that a commit left to be written to a lock file. `None` if nothing is pending. Damaged lines
-    /// are dropped, since `doctor` compares the lock file with the history.
+    /// Returns whether a commit left lines to be written to a lock file, damaged ones included.
+    ///
+    /// # Errors
+    /// The library's folder in the home cannot be opened.
+    pub fn has_pending_lock_lines(&self) -> Result<bool, LibraryError> {
+        Ok(open_dir(&self.own)?.is_some_and(|own| are_pending(&own)))
+    }
+
+    /// Returns the lines that a commit left to be written to a lock file. `None` if nothing is pending, or if the lines
+    /// are damaged: `doctor` then finds the difference between the lock file and the history.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn pending_lock_lines(&self) -> Result<Option<LockLines>, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(None) };
-        if !are_pending(&own) {
-            return Ok(None);
-        }
         let bytes = read_bounded(&own, FILE, self.limits.state_bytes).map_err(self.own_io())?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
@@ -40,7 +45,7 @@ impl Library {
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Deletes the pending lines, which are in the lock file now. The caller took the library's lock before it read
+    /// Deletes the pending lines, which are in the lock file now or damaged. The caller took the library's lock before it read
     /// them, as another commit could add lines in between.
     ///
     /// # Errors
