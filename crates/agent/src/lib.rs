@@ -32,7 +32,6 @@ mod skill_locations;
 mod storage;
 mod tool_policy;
 mod visibility;
-mod words;
 
 pub use builtin::Builtin;
 pub use catalogue::{Catalogue, GivenFolder, Shadowed};

@@ -1,8 +1,8 @@
 //! [`search()`]: full-text search over the names, titles, descriptions and paths of skills.
 
-use std::borrow::Cow;
+use skill::terms::{Stem, Term, indexed, terms, words};
 
-use crate::{listed_skill::ListedSkill, words::words};
+use crate::listed_skill::ListedSkill;
 
 /// Skill that was found.
 #[derive(Debug, Clone, Copy)]
@@ -13,14 +13,14 @@ pub struct Hit<'a> {
     pub score: f64,
 }
 
-/// Largest number of query words, taken in alphabetical order. It is more than any description has.
-const WORDS: usize = 1000;
-
 /// Weights of a match in the name, the title, the description and the path.
 const FIELDS: [f64; 4] = [4.0, 4.0, 1.0, 0.5];
 
-/// Factor for a word of which the query has only a prefix.
-const PREFIX: f64 = 0.6;
+/// Factor for another English form of a query word.
+const FORM: f64 = 0.8;
+
+/// Factor for a word of which the query has only a part.
+const PART: f64 = 0.6;
 
 /// Bonus for a skill whose name equals the query.
 const SAME_NAME: f64 = 100.0;
@@ -28,7 +28,7 @@ const SAME_NAME: f64 = 100.0;
 /// Returns the skills whose name, title, description or path contain words of the query, best first. An empty query finds
 /// nothing. Rare words count more than common ones.
 ///
-/// Each text is scanned once per search. There is no index that could become stale.
+/// The words are those of a search in registries, but an agent asks in sentences: one matching word is enough. Each text is scanned once per search. There is no index that could become stale.
 pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = ParsedQuery::of(query);
     let asked = query.trim().to_lowercase();
@@ -71,13 +71,13 @@ fn weight(skills: usize, having: usize) -> f64 {
 struct Match {
     word: usize,
     field: usize,
-    /// 1 for the exact word, [`PREFIX`] for a longer word that starts with it.
+    /// 1 for the exact word, [`FORM`] for another form of it, [`PART`] for a longer word.
     share: f64,
 }
 
-/// Returns the query words that occur as whole words in a skill, without duplicates.
+/// Returns the query words that occur in a skill, in any form, without duplicates.
 fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
-    let mut words: Vec<usize> = matches.iter().filter(|at| at.share == 1.0).map(|at| at.word).collect();
+    let mut words: Vec<usize> = matches.iter().filter(|at| at.share > PART).map(|at| at.word).collect();
     words.sort_unstable();
     words.dedup();
     words.into_iter()
@@ -102,7 +102,7 @@ fn pair(first: u8, second: u8) -> usize {
 
 impl ParsedQuery {
     fn of(query: &str) -> Self {
-        let words: Vec<String> = words(query).into_iter().take(WORDS).collect();
+        let words = words_of(query);
         let (mut by_first, mut starts) = (vec![Vec::new(); 256], Box::new([false; PAIRS]));
         for (at, word) in words.iter().enumerate() {
             let [first, second, ..] = *word.as_bytes() else { continue };
@@ -137,8 +137,7 @@ impl ParsedQuery {
         if text.is_ascii() {
             return self.compare_all(text.as_bytes(), &mut note);
         }
-        let lower: Cow<'_, str> = text.to_lowercase().into();
-        for word in lower.split(|c: char| !c.is_alphanumeric()) {
+        for word in words(&indexed(text)) {
             match word.is_ascii() {
                 true => self.compare_all(word.as_bytes(), &mut note),
                 false => self.look_inside(word, &mut note),
@@ -165,26 +164,53 @@ impl ParsedQuery {
         }
         let text = &text[start..];
         for at in &self.by_first[usize::from(text[0].to_ascii_lowercase())] {
-            let wanted = self.words[*at].as_bytes();
-            if !text.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted)) {
-                continue;
-            }
-            match text.get(wanted.len()).is_some_and(u8::is_ascii_alphanumeric) {
-                false => note(*at, 1.0),
-                true if wanted.len() > 2 => note(*at, PREFIX),
-                true => {}
+            if let Some(share) = share(&self.words[*at], text) {
+                note(*at, share);
             }
         }
     }
 
-    /// Searches words of scripts without spaces: pairs of adjacent characters, or single ones.
+    /// Searches words of other scripts: pairs of adjacent characters, or parts of a word.
     fn look_inside(&self, word: &str, note: &mut impl FnMut(usize, f64)) {
         for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.is_ascii()) {
             if word.contains(wanted.as_str()) {
-                let is_whole = word.len() == wanted.len() || wanted.chars().nth(1).is_some();
-                note(at, if is_whole { 1.0 } else { PREFIX });
+                note(at, if word == wanted { 1.0 } else { PART });
             }
         }
+    }
+}
+
+/// Splits a query into distinct words. A name such as `pdf-forms` is several words, as in the texts.
+fn words_of(query: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for term in terms(query) {
+        match term {
+            Term::Word(word) => found.extend(words(&word).filter(|word| word.len() > 1).map(str::to_owned)),
+            Term::Gram(gram) => found.push(gram),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Compares a query word with the ASCII word at the beginning of a text.
+fn share(wanted: &str, text: &[u8]) -> Option<f64> {
+    let starts_with =
+        |part: &str| text.get(..part.len()).is_some_and(|start| start.eq_ignore_ascii_case(part.as_bytes()));
+    let stem = Stem::of(wanted);
+    if !starts_with(stem.start()) {
+        return None;
+    }
+    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let word = text[..end].to_ascii_lowercase();
+    let word = std::str::from_utf8(&word).ok()?;
+    if word == wanted {
+        Some(1.0)
+    } else if Stem::of(word) == stem {
+        Some(FORM)
+    } else {
+        (wanted.len() > 2 && word.starts_with(wanted)).then_some(PART)
     }
 }
 
@@ -223,6 +249,17 @@ mod tests {
         let hits = search(&all, "table", 9);
         assert_eq!(hits[0].score, hits[1].score);
         let rare = search(&all, "tables", 9);
-        assert_eq!((rare.len(), rare[0].listed.name.as_str()), (1, "b"));
+        assert_eq!(rare[0].listed.name.as_str(), "b", "the exact form comes first");
+    }
+
+    #[test]
+    fn english_forms_match_each_other() {
+        let skill = ListedSkill::described("scanner", "Fills forms and answers queries; ｆｕｌｌ width.");
+        for query in ["scanners", "filling", "form", "query", "full", "answered please"] {
+            assert_eq!(search(&[&skill], query, 9).len(), 1, "{query}");
+        }
+        for query in ["fillet", "formal", "wide"] {
+            assert!(search(&[&skill], query, 9).is_empty(), "{query}");
+        }
     }
 }

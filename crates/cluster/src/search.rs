@@ -4,13 +4,13 @@ mod words;
 
 use std::{sync::Arc, time::SystemTime};
 
-use client::search::{Term, terms};
 use deadpool_postgres::{Client, GenericClient};
 use registry_index::Entry;
 use server::store::{
     StoreError,
     catalogue::{CANDIDATES, COUNTED, Catalogue, Matching, Order, Page, Query, SearchHit, total},
 };
+use skill::terms::{Term, terms};
 use skill::{Owner, QualifiedName};
 use tokio_postgres::{
     Row,

@@ -25,6 +25,7 @@ mod rename;
 mod shell;
 mod shorten;
 pub mod template;
+pub mod terms;
 pub mod uri;
 pub mod validate;
 #[cfg(debug_assertions)]

@@ -5,9 +5,9 @@
 
 use std::{fmt::Write as _, iter::once};
 
-use client::search::{Term, indexed, is_unspaced};
 use registry_index::Entry;
 use server::store::catalogue::Matching;
+use skill::terms::{Term, indexed, is_unspaced};
 
 /// Most words of a text that count. The engine knows no later positions.
 const WORDS: usize = 16_000;
@@ -78,7 +78,7 @@ fn split(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use client::search::terms;
+    use skill::terms::terms;
 
     use super::*;
 

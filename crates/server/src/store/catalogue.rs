@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use client::search::{Term, rank};
+use client::search::rank;
 use registry_index::Entry;
 use serde::{Deserialize, Serialize};
+use skill::terms::Term;
 use skill::{Owner, QualifiedName};
 use utoipa::ToSchema;
 

@@ -4,11 +4,11 @@ mod queries;
 
 use std::sync::Arc;
 
-use client::search::{Term, indexed, terms};
 use jiff::Timestamp;
 use registry_index::{Entry, newest};
 use rusqlite::{Connection, OptionalExtension, params};
 use semver::Version;
+use skill::terms::{Term, indexed, terms};
 use skill::{Digest, Owner, QualifiedName};
 
 use super::database::Database;

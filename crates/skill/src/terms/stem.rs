@@ -31,6 +31,11 @@ impl<'a> Stem<'a> {
         }
     }
 
+    /// Returns the letters with which all forms of the word begin.
+    pub fn start(self) -> &'a str {
+        self.start
+    }
+
     /// Returns the beginnings of all forms of the word.
     pub fn prefixes(self) -> Vec<String> {
         let endings: &[&str] = if self.has_y { &["y", "i"] } else { &[""] };
