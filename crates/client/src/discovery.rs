@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
 use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
-use skill::{Digest, Limits, SkillPath, shell_word, validate};
+use skill::{Bundle, Digest, File, Limits, SkillPath, shell_word, validate};
 use strsim::levenshtein;
 use thiserror::Error;
 
@@ -42,6 +42,8 @@ pub(crate) struct DiscoveredSkill {
     description: String,
     /// Hash of its `SKILL.md`, to distinguish a copy from another skill of the same name.
     skill_md: Digest,
+    /// Its `SKILL.md`, with the parsed frontmatter, if it is the root; empty for the others, as there may be many.
+    pub parsed: Bundle,
     /// Plugins of the source's manifest that have it.
     plugins: Vec<String>,
     /// True if the folder is inside another skill.
@@ -233,11 +235,14 @@ impl DiscoveredSkill {
     /// Creates an entry for a folder whose `SKILL.md` has this content.
     pub fn new(folder: String, skill_md: &[u8]) -> Self {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
-        let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
+        let (limits, file) = (Limits::default(), File { bytes: skill_md.into(), executable: false });
+        let parsed = Bundle::from_files([(SkillPath::skill_md(), file)], &limits).unwrap_or_default();
+        let loaded = validate::load_bundle(&parsed, &last, &limits).ok();
         let title = loaded.as_ref().and_then(|loaded| loaded.frontmatter.title());
         let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
         let skill_md = Digest::of_bytes(skill_md);
-        Self { folder, name, title, description, skill_md, plugins: Vec::new(), is_nested: false }
+        let parsed = if folder.is_empty() { parsed } else { Bundle::default() };
+        Self { folder, name, title, description, skill_md, parsed, plugins: Vec::new(), is_nested: false }
     }
 
     /// Returns whether a plugin has the skill.

@@ -22,7 +22,7 @@ use crate::{
         Batch, Candidate, FetchItem, ImportedFolder, InstallError, InstallRequest, InstallStatus, Installed, Installer,
         fetch, version_of,
     },
-    lock_file::LockFile,
+    lock_file::LastRead,
     spec::Spec,
 };
 
@@ -89,7 +89,7 @@ impl Installer<'_> {
     pub fn import(&mut self, locks: &[ForeignLock], request: &InstallRequest) -> Result<Vec<Imported>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let mut rows = Vec::new();
-        let lock = LockFile::read(self.lock_path)?;
+        let lock = LastRead::of(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
         let sources: Vec<FetchItem> = sources.collect();
@@ -112,7 +112,7 @@ impl Installer<'_> {
             rows.push(row);
         }
         self.accept_blocked(request, &lock, &mut batch)?;
-        let mut results = self.finish(batch, request, &folders)?.into_iter();
+        let mut results = self.finish(batch, lock, request, &folders)?.into_iter();
         for row in rows.iter_mut().filter(|row| row.why.is_none()) {
             row.installed = results.next();
             row.status = row.ended();

@@ -61,7 +61,7 @@ pub use uploads::{read_below, upload_name};
 use crate::{
     accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
-    lock_file::{LockFile, LockedSkill, write_pending_lines},
+    lock_file::{LastRead, LockFile, LockedSkill, write_pending_lines},
     lookalike,
     registry::{Registries, Signers},
     spec::Spec,
@@ -195,7 +195,7 @@ impl Installer<'_> {
     /// cannot be written, or, in frozen mode, anything differs. Nothing has changed then.
     pub fn install(&mut self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
-        let lock = LockFile::read(self.lock_path)?;
+        let lock = LastRead::of(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
         self.prefetch.fetch(self.home, self.registries, &orders, request, &lock, self.progress);
@@ -234,7 +234,7 @@ impl Installer<'_> {
         batch.note_new_requests(&lock);
         batch.refuse_unsigned_requirements(self.registries, &lock);
         batch.drop_unmet(&needs);
-        self.finish(batch, request, &folders)
+        self.finish(batch, lock, request, &folders)
     }
 
     /// Loads the verdict cache. For a few skills loading it would take longer than scanning, so the cache starts empty.
@@ -260,10 +260,12 @@ impl Installer<'_> {
         }
     }
 
-    /// Commits the planned skills. In a dry run, returns the results that a commit would have.
+    /// Commits the planned skills. In a dry run, returns the results that a commit would have. `lock` is the lock file
+    /// from which they were planned.
     pub(crate) fn finish(
         &mut self,
         mut batch: Batch,
+        lock: LastRead,
         request: &InstallRequest,
         folders: &[AgentFolder],
     ) -> Result<Vec<Installed>, InstallError> {
@@ -287,7 +289,7 @@ impl Installer<'_> {
         };
         let done = match request.dry_run {
             true => planned.into_iter().map(|planned| self.pretend(planned, &linking)).collect(),
-            false => self.carry_out(planned, &linking, request)?,
+            false => self.carry_out(planned, lock, &linking, request)?,
         };
         if !request.dry_run {
             Signers::remember(self.home, done.iter().filter_map(Installed::signed));
@@ -354,6 +356,7 @@ impl Installer<'_> {
     fn carry_out(
         &mut self,
         mut planned: Vec<PlannedSkill>,
+        lock: LastRead,
         linking: &Linking<'_>,
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
@@ -362,7 +365,7 @@ impl Installer<'_> {
         if !request.frozen {
             let _written_with_those_of_this_commit = write_pending_lines(self.library);
         }
-        let lock = LockFile::read(self.lock_path)?;
+        let lock = lock.again()?;
         let (batch, mut linked) = self.prepare(&mut planned, &lock, linking, request);
         batch.plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
         let is_nothing = batch.commits.is_empty() && batch.proposals.is_empty();
@@ -389,7 +392,7 @@ impl Installer<'_> {
             }
             results.push(result);
         }
-        if let (Err(error), Some(last)) = (self.write_lock(lock_lines, &skills, is_nothing), results.last_mut()) {
+        if let (Err(error), Some(last)) = (self.write_lock(lock, lock_lines, &skills, is_nothing), results.last_mut()) {
             last.warnings.push(format!("the lock file was not written: {error}"));
         }
         Ok(results)

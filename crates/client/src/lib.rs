@@ -65,6 +65,10 @@
 //!    If a step fails, the result has a warning, and the next command completes it. An install that changes nothing but
 //!    lines has no record and begins with `lock-lines.json`. With `--frozen`, the lock file is not written.
 //!
+//! The lock file is read for the plan, when `carry_out` begins, and under the library's lock before it is written,
+//! because git or an editor may change it in between. It is parsed again only if its bytes have changed
+//! (`lock_file/last_read.rs`).
+//!
 //! `Registries::route` chooses the registry of a skill: the flag, the source of an installed skill if this home trusts
 //! it, or the configuration. A requirement is looked up in the registry of the release that requires it, unless the
 //! configuration names another one.

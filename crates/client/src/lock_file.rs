@@ -5,6 +5,7 @@ mod capabilities;
 mod conflicts;
 mod drift;
 mod entry;
+mod last_read;
 mod lines;
 mod refresh;
 #[cfg(test)]
@@ -19,18 +20,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::{ambient_authority, fs::Dir};
-use library::{Durability, Library, LibraryError, LibraryLock, Origin, read_bounded, write_atomically};
+use library::{LibraryError, Origin};
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Digest, Limits, SkillName};
+use skill::{Digest, SkillName};
 use thiserror::Error;
 use toml::{Table, Value};
 
 pub(crate) use capabilities::locked_capabilities;
 pub use conflicts::{ResolvedConflicts, Undecided, resolve_conflicts};
 pub use drift::{Drift, DriftKind, drifts, repair_drifts};
-pub(crate) use lines::line_of;
+pub(crate) use last_read::LastRead;
 pub use lines::{has_pending_lines, write_pending_lines};
+pub(crate) use lines::{line_of, write_pending_lines_into};
 pub use waivers::LockedWaiver;
 
 /// Name of the file in a project's root.
@@ -206,24 +207,7 @@ impl LockFile {
     /// # Errors
     /// [`LockFileError`]
     pub fn read(path: &Path) -> Result<Self, LockFileError> {
-        let io = |source| LockFileError::Io { path: path.to_owned(), source };
-        let empty = Self { path: path.to_owned(), ..Self::default() };
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(empty) };
-        let dir = match Dir::open_ambient_dir(folder_of(path), ambient_authority()) {
-            Ok(dir) => dir,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(empty),
-            Err(error) => return Err(io(error)),
-        };
-        let Some(bytes) = read_bounded(&dir, name, Limits::default().lock_file_bytes).map_err(io)? else {
-            return Ok(empty);
-        };
-        let damaged = |error: std::string::FromUtf8Error| LockFileError::Damaged {
-            path: path.to_owned(),
-            message: error.utf8_error().to_string(),
-        };
-        #[cfg(debug_assertions)]
-        skill::work::note("read the lock file", &bytes);
-        Self::parse(&String::from_utf8(bytes).map_err(damaged)?, path)
+        LastRead::of(path).map(LastRead::into_file)
     }
 
     /// Parses the text of a lock file. `path` appears in errors and is used to find git's version of a conflict.
@@ -338,38 +322,6 @@ impl LockFile {
     /// Formats the file. Fails if the text would exceed the limits for reading it.
     fn readable_text(&self) -> Result<String, LockFileError> {
         bounds::readable(self.to_text(), &self.path)
-    }
-
-    /// Reads, changes and atomically rewrites the file, under the library's lock. Nothing is written if nothing
-    /// changed.
-    ///
-    /// # Errors
-    /// [`LockFileError`]; the file is then unchanged.
-    pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
-        Self::update_under(&library.lock()?, path, |file| {
-            change(file);
-            Ok(())
-        })
-    }
-
-    /// As [`LockFile::update`], for a caller that holds the library's lock. Returns the result of `change`; nothing is
-    /// written if it fails.
-    fn update_under<T>(
-        _lock: &LibraryLock,
-        path: &Path,
-        change: impl FnOnce(&mut Self) -> Result<T, LockFileError>,
-    ) -> Result<T, LockFileError> {
-        let io = |source| LockFileError::Io { path: path.to_owned(), source };
-        let mut file = Self::read(path)?;
-        let before = file.clone();
-        let result = change(&mut file)?;
-        if file == before {
-            return Ok(result);
-        }
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
-        let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
-        write_atomically(&dir, name, file.readable_text()?.as_bytes(), Durability::Whole).map_err(io)?;
-        Ok(result)
     }
 
     /// Returns the entries by the names of their folders.

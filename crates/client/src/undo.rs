@@ -30,7 +30,7 @@ use last_operation::{LastOperation, SkillChanges, UNDO, log_of};
 use operations::OperationsSince;
 pub use operations::{Operation, START, operations};
 
-use crate::lock_file::{LockFile, LockedSkill, line_of, write_pending_lines};
+use crate::lock_file::{LastRead, LockFile, LockedSkill, line_of, write_pending_lines_into};
 
 /// Result of an undo.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ fn carry_out(
     permit: &Permit<'_>,
     dry_run: bool,
 ) -> Result<Undone, UndoError> {
-    let lock = LockFile::read(lock_path)?;
+    let lock = LastRead::of(lock_path)?;
     let planned = last.skills().into_iter().map(|of| plan(library, of, last.is_several(), stamp, permit));
     let mut planned = planned.collect::<Result<Vec<_>, _>>()?;
     if last.is_several() {
@@ -167,7 +167,7 @@ fn carry_out(
         }
         let links = links.into_iter().filter(|(name, _)| !committed.contains_key(name)).collect();
         restore_settings(library, &stamp, &planned, links, &mut skills);
-        refresh_lock(library, lock_path, &mut skills);
+        refresh_lock(library, lock, &mut skills);
     }
     let Event { action, time, actor, .. } = last.told;
     let (action, time, actor) = (action.clone(), time.clone(), actor.clone());
@@ -407,10 +407,11 @@ fn restore_settings(
 }
 
 /// Writes the pending lines of the lock file and updates the entries to the heads.
-fn refresh_lock(library: &Library, path: &Path, skills: &mut [UndoneSkill]) {
-    let written = write_pending_lines(library);
+fn refresh_lock(library: &Library, file: LastRead, skills: &mut [UndoneSkill]) {
+    let path = file.path().to_owned();
+    let written = write_pending_lines_into(Some(file), library);
     let names = skills.iter().map(|skill| &skill.name);
-    let refreshed = written.and_then(|()| LockFile::refresh_all(path, library, names).map(drop));
+    let refreshed = written.and_then(|()| LockFile::refresh_all(&path, library, names).map(drop));
     if let (Err(error), Some(last)) = (refreshed, skills.last_mut()) {
         last.warnings.push(format!("the lock file was not written: {error}"));
     }

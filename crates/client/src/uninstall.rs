@@ -16,7 +16,7 @@ use skill::{Bundle, SkillName, shell_word};
 use thiserror::Error;
 
 use crate::{
-    lock_file::{LockFile, LockFileError, write_pending_lines},
+    lock_file::{LastRead, LockFile, LockFileError, write_pending_lines_into},
     requires,
 };
 
@@ -149,7 +149,7 @@ pub fn uninstall(
     permit: &Permit<'_>,
 ) -> Result<Vec<Outcome>, UninstallError> {
     let _whole = Section::enter().map_err(CommitError::from)?;
-    let lock = LockFile::read(lock_path)?;
+    let lock = LastRead::of(lock_path)?;
     let unique = skills.iter().enumerate().filter(|(at, skill)| !skills[..*at].contains(skill)).map(|(_, skill)| skill);
     let mut prepared: Vec<(SkillName, Result<Leaving, UninstallError>)> =
         unique.map(|skill| (skill.clone(), prepare(library, skill, &lock, stamp, permit))).collect();
@@ -190,7 +190,7 @@ pub fn uninstall(
             result.follow(done);
         }
     }
-    let unlocked = write_pending_lines(library);
+    let unlocked = write_pending_lines_into(Some(lock), library);
     if let Some((_, Ok(last))) = outcomes.iter_mut().rev().find(|(_, outcome)| outcome.is_ok()) {
         last.warnings.extend(unlocked.err().map(|error| format!("the lock file was not written: {error}")));
         last.warnings.extend(kept);

@@ -14,7 +14,7 @@ use crate::{
         Batch, Candidate, Choice as Side, Evolved, FetchItem, InstallError, InstallRequest, InstallStatus, Installed,
         Installer, Needs, Progress, bare, fetch, is_folder_missing,
     },
-    lock_file::{LockFile, LockedSkill},
+    lock_file::{LastRead, LockFile, LockedSkill},
     requires::Choice,
     spec::{Spec, VersionRequest},
 };
@@ -74,7 +74,7 @@ impl Installer<'_> {
         if let Some(from) = &request.from {
             return self.merge_fork(from, request, &as_install);
         }
-        let lock = LockFile::read(self.lock_path)?;
+        let lock = LastRead::of(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let skills = installed(self.library, &lock, &request.skills)?;
         prefetch_sources(self, &skills, &as_install, &lock, true);
@@ -93,7 +93,7 @@ impl Installer<'_> {
         if let Some(choice) = &choice {
             batch.drop_unmet(&Needs::of(choice));
         }
-        self.finish(batch, &as_install, &[])
+        self.finish(batch, lock, &as_install, &[])
     }
 
     fn update_one(

@@ -103,6 +103,30 @@ fn damaged_pending_lines_are_deleted() {
 }
 
 #[test]
+fn change_during_an_install_is_kept() {
+    let world = World::new();
+    for skill in ["pdf", "csv"] {
+        world.release(skill, "1.0.0", "One.");
+    }
+    world.install_one("acme/csv@^1.0");
+    let change = |_: &library::SkillChange<'_>| {
+        write(&world.lock_path(), &world.lock_text().replace("^1.0", "^1.1"));
+        Ok(())
+    };
+    world.install_under(&change, &request(&["acme/pdf"])).unwrap();
+    let lock = world.lock_text();
+    assert!(lock.contains("\"^1.1\"") && lock.contains("acme/pdf"), "{lock}");
+    let damage = |_: &library::SkillChange<'_>| {
+        write(&world.lock_path(), "format = 1\n<<<<<<< HEAD\n");
+        Ok(())
+    };
+    world.uninstall("pdf").unwrap();
+    let error = world.install_under(&damage, &request(&["acme/pdf"])).unwrap_err();
+    assert_eq!(error.failure().code, "merge_conflict");
+    assert!(world.library().head(&name("pdf")).unwrap().unwrap().tombstone, "nothing was committed");
+}
+
+#[test]
 fn frozen_refuses_hand_edits() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");

@@ -123,6 +123,14 @@ impl World {
     }
 
     pub fn install_with(&self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
+        self.install_under(&permit_all, request)
+    }
+
+    pub fn install_under(
+        &self,
+        permit: &library::Permit<'_>,
+        request: &InstallRequest,
+    ) -> Result<Vec<Installed>, InstallError> {
         let (mut library, registries, agents) = (self.library(), self.registries(), self.agents());
         Installer {
             library: &mut library,
@@ -132,7 +140,7 @@ impl World {
             lock_path: &self.lock_path(),
             user_home: Some(&self.root),
             stamp: &Self::stamp(),
-            permit: &permit_all,
+            permit,
             hides: &|_, _, _, _| false,
             outcomes: &|_, _, _| None,
             accept: &client::accept_nothing,

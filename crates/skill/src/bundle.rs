@@ -159,6 +159,15 @@ impl Bundle {
         self
     }
 
+    /// Returns this bundle with what was parsed of another one, if their frontmatters are the same text.
+    #[must_use]
+    pub fn with_frontmatter_of(mut self, other: &Self) -> Self {
+        if self.skill_md_file().and_then(block_of) == other.skill_md_file().and_then(block_of) {
+            self.front = other.front.clone();
+        }
+        self
+    }
+
     /// Returns the file at a path.
     pub fn get(&self, path: &SkillPath) -> Option<&File> {
         self.files.get(path)
@@ -363,6 +372,10 @@ mod tests {
         let body = with(first.clone(), "---\nname: a\n---\nbody\n");
         assert_eq!(body.reading(&limits).unwrap().body, "body\n");
         assert!(Arc::ptr_eq(&body.frontmatter().unwrap(), &first.frontmatter().unwrap()));
+        let again = with(Bundle::default(), "---\nname: a\n---\nother\n").with_frontmatter_of(&first);
+        assert!(Arc::ptr_eq(&again.frontmatter().unwrap(), &first.frontmatter().unwrap()));
+        let other = with(Bundle::default(), "---\nname: e\n---\n").with_frontmatter_of(&first);
+        assert_eq!(name(&other).as_deref(), Some("e"));
         let renamed = with(first.clone(), "---\nname: b\n---\n");
         assert_eq!((name(&renamed).as_deref(), name(&first).as_deref()), (Some("b"), Some("a")));
         let gone = first.clone().without_file(&SkillPath::skill_md());

@@ -9,7 +9,8 @@ use super::{InstallRequest, Installer, Linked, Linking, planned::PlannedChange, 
 use crate::{
     agent_folders::AgentFolder,
     lock_file::{
-        LockFile, LockFileError, LockedSkill, LockedWaiver, line_of, locked_capabilities, write_pending_lines,
+        LastRead, LockFile, LockFileError, LockedSkill, LockedWaiver, line_of, locked_capabilities,
+        write_pending_lines_into,
     },
     requires,
     tracked::TrackedFolders,
@@ -63,6 +64,7 @@ impl Installer<'_> {
     /// because no journal holds them.
     pub(super) fn write_lock(
         &self,
+        file: LastRead,
         lines: Option<LockLines>,
         skills: &[SkillName],
         is_nothing: bool,
@@ -71,10 +73,11 @@ impl Installer<'_> {
         if is_nothing {
             self.library.keep_lock_lines(&lines)?;
         }
-        write_pending_lines(self.library)?;
+        write_pending_lines_into(Some(file), self.library)?;
         let state = self.library.state()?;
-        for name in skills.iter().filter(|name| !state.of(name).waivers.is_empty()) {
-            LockFile::refresh(self.lock_path, self.library, name)?;
+        let waived: Vec<_> = skills.iter().filter(|name| !state.of(name).waivers.is_empty()).collect();
+        if !waived.is_empty() {
+            LockFile::refresh_all(self.lock_path, self.library, waived)?;
         }
         Ok(())
     }

@@ -400,6 +400,7 @@ impl<'a> Source<'a> {
         of: impl FnOnce(SourceSkill) -> Origin,
     ) -> Result<Candidate, InstallError> {
         let (name, warnings) = name_of(skill, fallback)?;
+        let bundle = bundle.with_frontmatter_of(&skill.parsed);
         let packed = archive::pack(&bundle);
         let archive = if self.request.dry_run { packed.hash() } else { self.cache.put(&packed)? };
         let digest = SourceDigest::Known(bundle.digest());

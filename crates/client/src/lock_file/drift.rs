@@ -10,7 +10,7 @@ use library::{Library, LibraryError, Origin, Revision};
 use skill::{Bundle, SkillName, archive};
 use toml::Table;
 
-use super::{LockFile, LockFileError, LockedSkill, capabilities};
+use super::{LastRead, LockFile, LockFileError, LockedSkill, capabilities};
 use crate::requires;
 
 /// An entry that differs from the library, or is missing.
@@ -114,7 +114,7 @@ fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
 pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
     let mut entries = Vec::new();
     let mut gone = Vec::new();
-    let file = LockFile::read(path)?;
+    let file = LastRead::of(path)?;
     for drift in drifts.iter().filter(|drift| drift.kind.can_be_repaired()) {
         let name = &drift.skill;
         gone.push(drift.name.clone());
@@ -132,12 +132,13 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
             entries.push(LockedSkill { alias, capabilities, ..entry });
         }
     }
-    LockFile::update(path, library, |file| {
+    file.update_under(&library.lock()?, |file| {
         let kept: BTreeSet<String> = entries.iter().map(LockedSkill::name).collect();
         for name in gone.iter().filter(|name| !kept.contains(*name)) {
             file.remove(name);
         }
         entries.into_iter().for_each(|entry| file.insert(entry));
+        Ok(())
     })
 }
 

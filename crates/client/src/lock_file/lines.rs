@@ -2,7 +2,7 @@
 
 use library::{Library, LockLine, LockLines};
 
-use super::{LockFile, LockFileError, LockedSkill};
+use super::{LastRead, LockFile, LockFileError, LockedSkill};
 
 /// Formats the entry of a skill after a commit.
 pub(crate) fn line_of(skill: &LockedSkill) -> LockLine {
@@ -56,6 +56,14 @@ pub fn has_pending_lines(library: &Library) -> Result<bool, LockFileError> {
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.
 pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
+    write_pending_lines_into(None, library)
+}
+
+/// Like [`write_pending_lines`], for a caller that has read the lock file.
+///
+/// # Errors
+/// [`LockFileError`]; the lines then stay pending.
+pub(crate) fn write_pending_lines_into(file: Option<LastRead>, library: &Library) -> Result<(), LockFileError> {
     if !library.has_pending_lock_lines()? {
         return Ok(());
     }
@@ -63,7 +71,8 @@ pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
     let lock = library.lock()?;
     if let Some(lines) = library.pending_lock_lines()? {
         let skills = entries_of(&lines)?;
-        LockFile::update_under(&lock, &lines.path, |file| {
+        let file = file.filter(|file| file.path() == lines.path).unwrap_or_else(|| LastRead::not_yet(&lines.path));
+        file.update_under(&lock, |file| {
             file.take_lines(&lines.entries, skills);
             Ok(())
         })?;

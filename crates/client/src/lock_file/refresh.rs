@@ -6,7 +6,7 @@ use library::{Library, LibraryError};
 use skill::SkillName;
 
 use super::{
-    LockFile, LockFileError, LockedWaiver, capabilities,
+    LastRead, LockFile, LockFileError, LockedWaiver, capabilities,
     drift::{Drift, behind_releases, repair_drifts},
 };
 
@@ -30,7 +30,8 @@ impl LockFile {
         library: &Library,
         names: impl IntoIterator<Item = &'s SkillName>,
     ) -> Result<usize, LockFileError> {
-        let (refreshed, behind) = Self::update_under(&library.lock()?, path, |file| file.follow_heads(library, names))?;
+        let file = LastRead::not_yet(path);
+        let (refreshed, behind) = file.update_under(&library.lock()?, |file| file.follow_heads(library, names))?;
         if !behind.is_empty() {
             repair_drifts(path, library, &behind)?;
         }

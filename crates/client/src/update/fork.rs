@@ -10,7 +10,7 @@ use skill::{Bundle, Digest, Limits, QualifiedName};
 use super::{InstalledSkill, UpdateRequest, candidate::installed_release, installed};
 use crate::{
     install::{Batch, Candidate, ForkMergeError, InstallError, InstallRequest, Installed, Installer, fetch_release},
-    lock_file::LockFile,
+    lock_file::{LastRead, LockFile},
     requires,
     resolve::{self, Resolved},
     spec::{Spec, VersionRequest},
@@ -24,7 +24,7 @@ impl Installer<'_> {
         request: &UpdateRequest,
         as_install: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
-        let lock = LockFile::read(self.lock_path)?;
+        let lock = LastRead::of(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         for skill in installed(self.library, &lock, &request.skills)? {
             match fork_candidate(self, &skill, from, as_install, &lock) {
@@ -35,7 +35,7 @@ impl Installer<'_> {
             }
         }
         self.accept_blocked(as_install, &lock, &mut batch)?;
-        self.finish(batch, as_install, &[])
+        self.finish(batch, lock, as_install, &[])
     }
 }
 

@@ -1,5 +1,8 @@
 //! Tests that a workplace depends on its setup only, not on the environment.
 
+#[cfg(debug_assertions)]
+mod work;
+
 use std::{ffi::OsString, path::Path, sync::Arc};
 
 use compose::Hosts;
