@@ -149,8 +149,7 @@ pub(crate) fn text(description: &str) -> Value {
 
 /// Parses arguments. Unknown ones are an error.
 pub(crate) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Refusal::request(format!("invalid arguments: {error}")))
+    skill::read_json(Value::Object(arguments)).map_err(|fault| Refusal::request(format!("invalid arguments: {fault}")))
 }
 
 #[cfg(test)]

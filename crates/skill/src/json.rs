@@ -1,4 +1,62 @@
-//! [`objects_and_commas`]: an estimate of the memory needed to parse a JSON text.
+//! JSON of clients: faults in the words of JSON ([`parse_json`], [`read_json`]), and an estimate of the memory to parse it
+//! ([`objects_and_commas`]).
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Deserializer, Value};
+
+/// Parses a JSON text.
+///
+/// # Errors
+/// A sentence with the field and the types of JSON, or with the line of the fault.
+pub fn parse_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, String> {
+    let mut document = Deserializer::from_slice(text);
+    let read = serde_path_to_error::deserialize(&mut document).map_err(explained)?;
+    document.end().map(|()| read).map_err(|error| error.to_string())
+}
+
+/// Reads a value from a parsed document.
+///
+/// # Errors
+/// As [`parse_json`].
+pub fn read_json<T: DeserializeOwned>(document: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(document).map_err(explained)
+}
+
+fn explained(error: serde_path_to_error::Error<serde_json::Error>) -> String {
+    let field = error.path().to_string();
+    let error = error.into_inner();
+    match error.is_data() {
+        true => json_fault(Some(field.as_str()).filter(|field| *field != "."), &error.to_string()),
+        false => error.to_string(),
+    }
+}
+
+/// Describes an error of serde about a field, or about the whole document, without the names of types in Rust.
+pub fn json_fault(field: Option<&str>, error: &str) -> String {
+    let error = error.rsplit_once(" at line ").map_or(error, |(told, _)| told);
+    let field = field.map_or_else(|| "the request".to_owned(), |field| format!("`{field}`"));
+    let Some((fault, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
+    let of = |begin: &str| fault.strip_prefix(begin);
+    match (of("invalid type: ").or(of("invalid value: ")), of("unknown variant ")) {
+        (Some(found), _) => format!("{field} must be {}, not {}", in_json(expected), in_json(found)),
+        (None, Some(found)) => format!("{field} must be {expected}, not {found}"),
+        (None, None) => error.to_owned(),
+    }
+}
+
+/// Translates the name of a type in an error of serde to the words of JSON.
+fn in_json(kind: &str) -> &str {
+    match kind {
+        "a boolean" => "`true` or `false`",
+        "sequence" | "a sequence" => "an array",
+        "map" | "a map" => "an object",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        _ if kind.starts_with("struct ") => "an object",
+        other => other,
+    }
+}
 
 /// Counts the objects of a JSON text and its commas outside strings. Each list element except the first is preceded by
 /// a comma, and takes many times its size in memory.
@@ -20,6 +78,25 @@ pub fn objects_and_commas(json: &[u8]) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_name_fields_and_types() {
+        #[derive(Debug, Deserialize)]
+        struct Request {
+            #[serde(rename = "limits")]
+            _limits: Vec<u32>,
+        }
+        for (json, fault) in [
+            (r#"{"limits": [1, "x"]}"#, "`limits[1]` must be a whole number from 0, not string \"x\""),
+            (r#"{"limits": null}"#, "`limits` must be an array, not null"),
+            ("{}", "missing field `limits`"),
+            ("7", "the request must be an object, not integer `7`"),
+            ("{", "EOF while parsing an object at line 1 column 1"),
+            (r#"{"limits": []} 7"#, "trailing characters at line 1 column 16"),
+        ] {
+            assert_eq!(parse_json::<Request>(json.as_bytes()).unwrap_err(), fault, "{json}");
+        }
+    }
 
     #[test]
     fn strings_are_not_counted() {

@@ -36,7 +36,7 @@ pub use count::counted;
 pub use digest::{Digest, DigestError, hex};
 pub use edit::Edit;
 pub use frontmatter::{Frontmatter, Needs};
-pub use json::objects_and_commas;
+pub use json::{json_fault, objects_and_commas, parse_json, read_json};
 pub use limits::Limits;
 pub use name::{NameError, Owner, OwnerError, QualifiedName, QualifiedNameError, SkillName};
 pub use path::{PathError, SkillPath, is_device_name};

@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{Action, Evidence, EvidenceError, RevisionSpecError};
 use serde::Deserialize;
-use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas};
+use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas, parse_json};
 use thiserror::Error;
 
 /// Request to change one skill by one or several edits, which become one revision.
@@ -148,8 +148,8 @@ impl ChangeRequest {
             return Err(malformed("the request is not a JSON object"));
         }
         check_values(json, limits)?;
-        let fields: Fields = serde_json::from_slice(json)
-            .map_err(|error| RequestError::Malformed(format!("cannot read the request: {error}")))?;
+        let fields: Fields =
+            parse_json(json).map_err(|fault| malformed(format!("cannot read the request: {fault}")))?;
         Self::from_fields(fields, limits)
     }
 

@@ -8,7 +8,7 @@ use axum::{
 };
 use http_body_util::Limited;
 use serde::de::DeserializeOwned;
-use skill::Limits;
+use skill::{Limits, json_fault};
 
 use crate::error::ApiError;
 
@@ -97,39 +97,18 @@ fn explained(text: &str) -> String {
         return format!("the body is not valid JSON: {fault}");
     }
     let Some(told) = BEFORE_FIELD.iter().find_map(|begin| text.strip_prefix(begin)) else { return text.to_owned() };
-    let told = told.rsplit_once(" at line ").map_or(told, |(told, _)| told);
     let (field, why) = match told.split_once(": ") {
-        Some((field, why)) if !field.contains(' ') => (format!("`{field}`"), why),
-        _ => ("the request".to_owned(), told),
+        Some((field, why)) if !field.contains(' ') => (Some(field), why),
+        _ => (None, told),
     };
-    let (fault, expected) = why.rsplit_once(", expected ").unwrap_or((why, ""));
-    let of = |begin: &str| fault.strip_prefix(begin);
-    match fault {
+    let named = || field.map_or_else(|| "the request".to_owned(), |field| format!("`{field}`"));
+    match why {
         "invalid digit found in string" | "cannot parse integer from empty string" => {
-            format!("{field} must be a whole number")
+            format!("{} must be a whole number", named())
         }
-        "number too large to fit in target type" => format!("{field} is too large"),
-        "provided string was not `true` or `false`" => format!("{field} must be `true` or `false`"),
-        _ if expected.is_empty() => why.to_owned(),
-        _ => match (of("invalid type: ").or(of("invalid value: ")), of("unknown variant ")) {
-            (Some(found), _) => format!("{field} must be {}, not {}", in_json(expected), in_json(found)),
-            (None, Some(found)) => format!("{field} must be {expected}, not {found}"),
-            (None, None) => why.to_owned(),
-        },
-    }
-}
-
-/// Translates the name of a type in an error of serde to the words of JSON.
-fn in_json(kind: &str) -> &str {
-    match kind {
-        "a boolean" => "`true` or `false`",
-        "sequence" | "a sequence" => "an array",
-        "map" | "a map" => "an object",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
-        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
-        "f32" | "f64" => "a number",
-        _ if kind.starts_with("struct ") => "an object",
-        other => other,
+        "number too large to fit in target type" => format!("{} is too large", named()),
+        "provided string was not `true` or `false`" => format!("{} must be `true` or `false`", named()),
+        _ => json_fault(field, why),
     }
 }
 
