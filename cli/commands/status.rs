@@ -1,17 +1,15 @@
 //! `skillhub status` compares the skills' folders with the history.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use agent::Catalogue;
 use clap::Args;
 use library::{HandEditFault, Library};
 use ops::AgentViews;
-use serde_json::{Value, json};
-use skill::{SkillName, counted};
-use skill_manage::documents::{self, Overview, SkillStatus};
+use skill::counted;
+use skill_manage::documents::{Overview, SkillStatus};
 
 use crate::{
-    catalogue::{exit_with, next_of_clone, problem},
+    catalogue::{next_of_clone, problem},
     commands::{doctor::relocate::command, review::inbox},
     context::Context,
     exit::{CliError, Exit},
@@ -50,18 +48,19 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = named.as_ref();
     let library = named.map_or_else(|| context.library(), |name| context.library_for(name))?;
     let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
-    let mut overview = overview(context, &catalogue, &library, named)?;
+    let is_below = |group: &&Library| group.path() != library.path() && group.path().starts_with(library.path());
+    let groups = catalogue.libraries().iter().filter(|group| named.is_none() && is_below(group));
+    let libraries: Vec<&Library> = [&library].into_iter().chain(groups).collect();
+    let paths: Vec<PathBuf> = catalogue.skills.iter().filter_map(|listed| listed.path.clone()).collect();
+    let mut overview = context.overview(&libraries, &paths, named)?;
     overview.retain(context.seen()?);
     let Overview { skills, waiting, waivers, moved_from } = &overview;
-    let told =
-        overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
-    let mut problems: Vec<Value> = told.collect();
+    for (name, why) in overview.damaged() {
+        problem(context.out, name, &format!("its history is damaged: {why}"));
+    }
     let agents = AgentViews::of(context, &catalogue, named)?;
-    let hosts = agents.document();
-    problems.extend(hosts.problems.clone());
-    let mut document = overview.document_with(hosts);
     let (changed, news) = inbox::news(context, &catalogue)?;
-    document["changed_since_review"] = json!(changed);
+    let document = overview.document_with(agents.document(), &changed);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
@@ -104,26 +103,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(exit_with(&problems))
-}
-
-/// Returns the state of one skill, or of all skills in the library and in the group folders below it.
-fn overview(
-    context: &Context,
-    catalogue: &Catalogue,
-    library: &Library,
-    named: Option<&SkillName>,
-) -> Result<Overview, CliError> {
-    let of_branch = |library: &Library| context.skills_of_branch(library);
-    if named.is_some() {
-        let of_branch = of_branch(library);
-        return Ok(documents::overview(library, &context.home, named, of_branch.as_ref(), context.now)?);
-    }
-    let is_below = |group: &&Library| group.path() != library.path() && group.path().starts_with(library.path());
-    let groups = catalogue.libraries().iter().filter(is_below);
-    let libraries: Vec<&Library> = [library].into_iter().chain(groups).collect();
-    let paths: Vec<&Path> = catalogue.skills.iter().filter_map(|listed| listed.path.as_deref()).collect();
-    Ok(documents::overview_of_all(&libraries, &paths, &context.home, of_branch, context.now)?)
+    Ok(if document["ok"] == true { Exit::Done } else { Exit::Integrity })
 }
 
 /// Formats the lines about a skill's folder that follow its name.

@@ -82,7 +82,10 @@ fn install_places_nothing_for_denied_agents() {
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     let config = sandbox.skillhub_home().join("config.toml");
     fs::write(&config, "[[permissions]]\nagent = 'claude-code'\nskill = 'mine'\ndecision = 'deny'\n").unwrap();
-    let installed = sandbox.done(&["install", "./mine", "--agent", "claude-code", "bob"]);
+    let install = ["install", "./mine", "--agent", "claude-code", "bob"];
+    let planned = sandbox.done(&[&install[..], &["--dry-run"]].concat());
+    assert_eq!(planned["skills"][0]["links"].as_array().unwrap().len(), 1, "{planned:#}");
+    let installed = sandbox.done(&install);
     assert_eq!(installed["skills"][0]["links"].as_array().unwrap().len(), 1, "{installed:#}");
     assert!(installed["skills"][0]["warnings"].to_string().contains("hidden from agents"), "{installed:#}");
     assert!(root.join(".bob/skills/mine").is_symlink());
@@ -90,6 +93,13 @@ fn install_places_nothing_for_denied_agents() {
     fs::write(&config, "").unwrap();
     assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 2);
     assert!(root.join(".claude/skills/mine").is_symlink());
+    fs::write(&config, "[[permissions]]\nagent = 'bob'\nskill = 'mine'\ndecision = 'deny'\n").unwrap();
+    let bob = root.join(".bob/skills/mine");
+    sandbox.done(&["install", "./mine", "--agent", "claude-code", "--dry-run"]);
+    assert!(bob.is_symlink(), "a dry run changes nothing");
+    let again = sandbox.done(&["install", "./mine", "--agent", "claude-code"]);
+    assert!(again["skills"][0]["warnings"].to_string().contains("hidden from agents"), "{again:#}");
+    assert!(!bob.is_symlink(), "a link of an earlier install is removed as well");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use clap::Args;
-use compose::{Approval, Executor, Failure, RunLimits, Trace};
+use compose::{Approval, Executor, Failure, Trace};
 use ops::Refusal;
 use serde_json::{Value, json};
 use skill::counted;
@@ -62,16 +62,10 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     let entries = composing.workshop().follow().map_err(failed)?;
     let tool = composing.tool(&entries, &args.name)?;
     let composed: Vec<_> = entries.values().filter_map(|entry| entry.tool().cloned()).collect();
-    let access = composing.access();
-    let cancelled = mcp::interrupt();
-    let executor = Executor {
-        host: composing.host(),
-        composed: &composed,
-        decision: &|part| access.decision_within(&tool.name, part),
-        approved: args.approve,
-        limits: RunLimits::default(),
-        cancelled: &cancelled,
-    };
+    let (access, cancelled) = (composing.access(), mcp::interrupt());
+    let decision = |part: &str| access.decision_within(&tool.name, part);
+    let executor = Executor::new(composing.host(), &composed, &decision, &cancelled);
+    let executor = Executor { approved: args.approve, ..executor };
     if args.dry_run {
         return plan(context, &executor, tool, input);
     }

@@ -347,8 +347,10 @@ impl Installer<'_> {
                 InstallStatus::Conflict
             }
         };
-        let folders = linking.folders_for(self.library, &planned, self.agent_folders);
-        let links = folders.iter().map(|folder| folder.path.join(planned.candidate.name.as_str())).collect();
+        let Candidate { name, origin, .. } = &planned.candidate;
+        let mut folders = linking.folders_for(self.library, &planned, self.agent_folders);
+        folders.retain(|folder| !(self.hides)(self.library, name, origin, &folder.path));
+        let links = folders.iter().map(|folder| folder.path.join(name.as_str())).collect();
         Installed { links, ..self.result(&planned, status) }
     }
 

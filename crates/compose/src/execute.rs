@@ -82,7 +82,17 @@ struct Shared<'e, 'a> {
     deadline: Instant,
 }
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
+    /// Creates an executor with the default limits. No approval level is approved yet.
+    pub fn new(
+        host: &'a dyn ToolHost,
+        composed: &'a [ComposedTool],
+        decision: &'a dyn Fn(&str) -> PermissionDecision,
+        cancelled: &'a AtomicBool,
+    ) -> Self {
+        Self { host, composed, decision, approved: Approval::None, limits: RunLimits::default(), cancelled }
+    }
+
     /// Runs a tool. Failures are in the trace as well.
     #[must_use]
     pub fn run(&self, tool: &ComposedTool, input: Value) -> Trace {

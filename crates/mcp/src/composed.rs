@@ -1,7 +1,7 @@
 //! Composed tools, which are listed beside the server's own tools and called the same way.
 
 use agent::{AllowedTool, Catalogue, ListedSkill, Settings, Visibility, matches};
-use compose::{Access, Approval, ComposedTool, Executor, Hosts, RunLimits, ToolEntry};
+use compose::{Access, Approval, ComposedTool, Executor, Hosts, ToolEntry};
 use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -149,24 +149,15 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     })?;
     let hosts = call.place.tool_hosts()?;
     let decision = |part: &str| access.decision_within(&tool.name, part);
-    let executor = |approved| Executor {
-        host: &hosts,
-        composed: &composed,
-        decision: &decision,
-        approved,
-        limits: RunLimits::default(),
-        cancelled: call.cancelled,
-    };
-    let input = Value::Object(arguments);
-    let asking = executor(Approval::None);
-    let level = asking.level(tool);
+    let executor = Executor::new(&hosts, &composed, &decision, call.cancelled);
+    let (input, level) = (Value::Object(arguments), executor.level(tool));
     if level > Approval::None {
-        let plan = asking.plan(tool, input.clone()).map_err(|failure| Refusal::of_tool(&failure, json!({})))?;
-        let question = Question::new(question(tool, level, &plan), &asking.consent(tool, &input));
+        let plan = executor.plan(tool, input.clone()).map_err(|failure| Refusal::of_tool(&failure, json!({})))?;
+        let question = Question::new(question(tool, level, &plan), &executor.consent(tool, &input));
         let hint = format!("ask a person to run `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
         call.ask(&tool.name, question, hint)?;
     }
-    let trace = executor(level).run(tool, input);
+    let trace = Executor { approved: level, ..executor }.run(tool, input);
     let id = compose::trace_id(call.place.now);
     // A trace that cannot be stored is not an error: the steps have run, and a failure would make the agent repeat
     // them.

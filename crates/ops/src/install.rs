@@ -1,8 +1,8 @@
 //! Installs and updates in a [`Workspace`], shared by all hosts.
 
 use client::{
-    InstallError, InstallRequest, InstallStatus, Installed, Installer, Prefetch, Progress, SkillToUpdate,
-    UpdateRequest, VisibilityOutcome,
+    InstallError, InstallRequest, Installed, Installer, Prefetch, Progress, SkillToUpdate, UpdateRequest,
+    VisibilityOutcome,
 };
 use evolve::Stats;
 use jiff::Timestamp;
@@ -33,7 +33,7 @@ impl InstallCallbacks<'_> {
 }
 
 impl Workspace {
-    /// Installs skills, and removes the links for agents that may not see a skill.
+    /// Installs skills, and updates the links of earlier installs to what agents may see now.
     ///
     /// # Errors
     /// A library, the configuration or the policy cannot be read, or the request fails as a whole.
@@ -49,8 +49,9 @@ impl Workspace {
             }
         }
         let state = library.state();
-        for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
-            keep_from_agents(&sight, &library, &state, skill);
+        let is_linked = |skill: &&mut Installed| !request.dry_run && skill.error.is_none() && !skill.links.is_empty();
+        for skill in installed.iter_mut().filter(is_linked) {
+            update_earlier_links(&sight, &library, &state, skill);
         }
         Ok(installed)
     }
@@ -140,8 +141,9 @@ fn how_it_went(library: &Library, name: &SkillName, revision: &RevisionId, now: 
     Some(of_revision.sentence())
 }
 
-/// Removes the links for agents that may not see the skill. A failure does not affect the install.
-fn keep_from_agents(
+/// Updates the links of a skill that earlier installs recorded, also in folders that this one did not ask for. The
+/// installer has already left out folders whose agents may not see the skill. A failure does not affect the install.
+fn update_earlier_links(
     sight: &FolderVisibility,
     library: &Library,
     state: &Result<State, LibraryError>,
@@ -149,10 +151,6 @@ fn keep_from_agents(
 ) {
     let name = installed.path.as_ref().and_then(|path| path.file_name()?.to_str()).map(SkillName::parse);
     let Some(Ok(name)) = name else { return };
-    if installed.status == InstallStatus::DryRun {
-        installed.links.retain(|link| link.parent().is_none_or(|folder| !sight.hides(library, &name, folder)));
-        return;
-    }
     let outcomes = match state {
         Ok(state) => sight.apply(library, &name, &state.of(&name)),
         Err(error) => {

@@ -21,6 +21,7 @@ mod refusal;
 mod schemas;
 mod search;
 mod setup;
+mod status;
 mod tools;
 mod uploads;
 mod views;

@@ -15,7 +15,7 @@ pub use difference::{Comparison, DiffBase, at, compare};
 pub use history::{History, PastRevision, history};
 pub use lines::{line, lines};
 pub use proposals::{ShownProposal, deltas, proposal, proposals, waiting};
-pub use status::{FileStatus, HostsDocument, NumberedRevision, Overview, SkillStatus, overview, overview_of_all};
+pub use status::{FileStatus, HostsDocument, NumberedRevision, Overview, SkillStatus, overview};
 
 /// Line formats of a history. The format of another system is a module, connected only through its entry here.
 const FORMS: &[lines::Form] = &[deerflow::line];

@@ -124,20 +124,16 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal>
     let mut hosts = call.live.with(|catalogue| AgentViews::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);
     let changed = call.live.with(|catalogue| call.place.changed_since_review(catalogue.libraries()))??;
-    let changed = changed.into_iter().filter(|skill| is_seen(skill.name.as_str()));
-    let mut document = overview.document_with(hosts);
-    document["changed_since_review"] = changed.map(|skill| skill.name.to_string()).collect();
-    Ok(document.into())
+    let changed = changed.into_iter().map(|skill| skill.name.to_string()).filter(|name| is_seen(name));
+    Ok(overview.document_with(hosts, &changed.collect::<Vec<_>>()).into())
 }
 
 /// Returns the state of one skill, or of all libraries that the agent sees.
 fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refusal> {
-    let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
-        let library = call.place.library_for(name)?;
-        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.place.now)?);
+        return call.place.overview(&[&call.place.library_for(name)?], &[], Some(name));
     }
-    let SkillLocations { libraries: own, storage, .. } = call.place.places(true);
+    let SkillLocations { home, libraries: own, storage, .. } = call.place.places(true);
     let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
     let is_own = |library: &&Library| own.iter().any(|own| library.path().starts_with(own));
     // Opened separately from the shared catalogue, whose lock would otherwise be held while all folders are read.
@@ -147,9 +143,7 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
         let paths = catalogue.skills.iter().filter_map(|listed| listed.path.clone());
         (places.collect::<Vec<_>>(), paths.collect::<Vec<_>>())
     })?;
-    let open = |(path, scope): &(PathBuf, Scope)| Library::open(path, *scope, home, &storage);
+    let open = |(path, scope): &(PathBuf, Scope)| Library::open(path, *scope, &home, &storage);
     let libraries = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let (libraries, paths): (Vec<_>, Vec<_>) =
-        (libraries.iter().collect(), paths.iter().map(PathBuf::as_path).collect());
-    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.place.now)?)
+    call.place.overview(&libraries.iter().collect::<Vec<_>>(), &paths, None)
 }

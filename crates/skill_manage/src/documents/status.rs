@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::PathBuf,
     slice,
 };
 
@@ -163,9 +163,10 @@ impl HostsDocument {
 }
 
 impl Overview {
-    /// Returns the overview as JSON, combined with the report on agents' hosts.
+    /// Returns the overview as JSON, combined with the report on agents' hosts and the names of the skills that changed
+    /// since a person kept them.
     #[must_use]
-    pub fn document_with(&self, hosts: HostsDocument) -> Value {
+    pub fn document_with(&self, hosts: HostsDocument, changed: &[String]) -> Value {
         let damaged = self.damaged().map(|(name, why)| problem(name, why));
         let problems: Vec<Value> = damaged.chain(hosts.problems).collect();
         let waits = |name: &SkillName| self.waiting.get(name).copied().unwrap_or(0);
@@ -178,6 +179,7 @@ impl Overview {
             "waivers": self.waivers,
             "warnings": hosts.warnings,
             "lacking": hosts.lacking,
+            "changed_since_review": changed,
         })
     }
 
@@ -208,14 +210,8 @@ fn problem(name: &SkillName, why: &str) -> Value {
     json!({"skill": name.as_str(), "code": "damaged_history", "message": format!("its history is damaged: {why}")})
 }
 
-/// Compares the folder of one skill, or of all skills, with the history.
-///
-/// `of_branch` has the skills of the current git branch. The folder of any other skill is reported as absent, not as
-/// missing. `None` means that the library is not in a git work tree.
-///
-/// # Errors
-/// The skill does not exist, or the library cannot be read.
-pub fn overview(
+/// Compares the folder of one skill, or of all skills, of a library with the history.
+fn overview_of(
     library: &Library,
     home: &Home,
     named: Option<&SkillName>,
@@ -238,16 +234,21 @@ pub fn overview(
     })
 }
 
-/// Combines the skills of several libraries. The first library with a name takes precedence.
+/// Compares the folders of all skills of several libraries, or of one skill of a library, with the history. The first
+/// library with a name takes precedence.
 ///
 /// A library that is the folder of a group below another one contributes the skills that have a history or whose folder
 /// is among the `paths` of all listed skills. Any other library contributes everything except the folders of groups.
 ///
+/// `of_branch` returns the skills of a library's git branch. The folder of any other skill is reported as absent, not as
+/// missing. `None` means that the library is not in a git work tree.
+///
 /// # Errors
-/// One of the libraries cannot be read.
-pub fn overview_of_all(
+/// The skill does not exist, or one of the libraries cannot be read.
+pub fn overview(
     libraries: &[&Library],
-    paths: &[&Path],
+    paths: &[PathBuf],
+    named: Option<&SkillName>,
     home: &Home,
     of_branch: impl Fn(&Library) -> Option<BTreeSet<SkillName>>,
     now: Timestamp,
@@ -257,13 +258,13 @@ pub fn overview_of_all(
         let is_above = |other: &&Library| other.path() != library.path() && library.path().starts_with(other.path());
         let is_group = libraries.iter().any(is_above);
         let of_branch = if is_group { None } else { of_branch(library) };
-        let mut one = overview(library, home, None, of_branch.as_ref(), now)?;
+        let mut one = overview_of(library, home, named, of_branch.as_ref(), now)?;
         one.skills.retain(|skill| {
             let folder = library.path().join(skill.name.as_str());
             let holds_skills = || paths.iter().any(|path| *path != folder && path.starts_with(&folder));
             let counts =
-                || if is_group { paths.contains(&&*folder) } else { skill.state != "blocked" || !holds_skills() };
-            skill.managed || counts()
+                || if is_group { paths.contains(&folder) } else { skill.state != "blocked" || !holds_skills() };
+            named.is_some() || skill.managed || counts()
         });
         if is_group {
             one.moved_from.clear();
