@@ -8,6 +8,7 @@
 //! The API covers what the client needs to search, list, inspect, install, update, publish and star. The client prints
 //! the body of an error as it is, so errors below `/api/v1` are plain text.
 
+mod building;
 mod documents;
 mod publishing;
 mod reading;
@@ -21,11 +22,12 @@ use axum::{
     routing::{get, post},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use web::Client;
 
-use super::own_url;
+use super::{names::Candidate, own_url};
 use crate::api::Shared;
+use documents::Discovery;
 
 /// Size limit of an error body that is converted to text, in bytes.
 const ERROR_BYTES: usize = 256 << 10;
@@ -53,9 +55,9 @@ pub fn router() -> Router<Shared> {
         .route("/.well-known/clawhub.json", get(discovery))
 }
 
-async fn discovery(client: Client, headers: HeaderMap) -> Json<Value> {
+async fn discovery(client: Client, headers: HeaderMap) -> Json<Discovery> {
     let url = own_url(client, &headers);
-    Json(json!({"apiBase": url, "authBase": url}))
+    Json(Discovery { api_base: url.clone(), auth_base: url })
 }
 
 /// The query parameters of ClawHub's routes. The client sends some of them with every request.
@@ -91,11 +93,12 @@ async fn as_text(response: Response) -> Response {
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::CONTENT_TYPE);
     if parts.status == StatusCode::CONFLICT
-        && let Some(matches) = document.pointer("/error/details/matches").and_then(Value::as_array)
+        && let Some(matches) = document.pointer("/error/details/matches")
+        && let Ok(candidates) = Vec::<Candidate>::deserialize(matches)
     {
-        return (parts, Json(documents::ambiguous(message, matches))).into_response();
+        return (parts, Json(building::ambiguity(message, candidates))).into_response();
     }
     let findings = document.pointer("/error/details/findings").and_then(Value::as_array);
     let hint = document.pointer("/error/hint").and_then(Value::as_str);
-    (parts, documents::error_text(message, findings.map_or(&[], Vec::as_slice), hint)).into_response()
+    (parts, building::error_text(message, findings.map_or(&[], Vec::as_slice), hint)).into_response()
 }

@@ -1,6 +1,7 @@
 //! Resolves names without an owner ([`holder`] and [`named`]).
 
 use registry_index::{Entry, newest};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use skill::{Owner, QualifiedName, SkillName};
 
@@ -75,9 +76,18 @@ pub fn named(hub: &Hub, slug: &str, owner: Option<&str>) -> Result<QualifiedName
     }
 }
 
+/// One of the skills with an ambiguous name, in the details of the error.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Owner of the skill.
+    pub owner: String,
+    /// Its bare name.
+    pub name: String,
+}
+
 fn ambiguous(name: &SkillName, all: &[QualifiedName]) -> ApiError {
-    let matches: Vec<_> =
-        all.iter().map(|one| json!({"owner": one.owner.as_str(), "name": one.name.as_str()})).collect();
+    let candidate = |one: &QualifiedName| Candidate { owner: one.owner.to_string(), name: one.name.to_string() };
+    let matches: Vec<Candidate> = all.iter().map(candidate).collect();
     let named: Vec<String> = all.iter().map(|one| format!("@{one}")).collect();
     ApiError {
         details: Box::new(json!({ "matches": matches })),

@@ -13,12 +13,13 @@
 //! These formats have no owners. At the root, a name belongs to the owner who published it first
 //! ([`super::names::holder`]). Another owner's skill of the same name is only available at `/OWNER/NAME`.
 
+mod documents;
+
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 
 use axum::{Extension, Router, extract::State, http::HeaderMap, response::Response, routing::get};
 use registry_index::Entry;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use skill::{Digest, Owner, QualifiedName, SkillName, SkillPath};
 use web::{Client, extract::Path};
 
@@ -39,6 +40,7 @@ use crate::{
     store::catalogue::{Order, PAGE, Query},
     work_limiter::Job,
 };
+use documents::{ArchiveIndex, ArchivedSkill, FileIndex, ListedFiles};
 
 /// Schema URL that identifies the format of an index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -176,44 +178,49 @@ async fn rendered(hub: &Shared, kept: &FactsCache, form: &Form, part: Part) -> R
     };
     let has_owners = matches!(form, Form::Plugins(_));
     let entries = run(hub, move |hub| entries(hub, &part, has_owners)).await?;
-    let mut skills = Vec::new();
-    for entry in &entries {
-        match form {
-            Form::Archives => skills.push(as_archive(entry)),
-            Form::Files => {
+    let text = match form {
+        Form::Archives => {
+            serde_json::to_string(&ArchiveIndex { schema: SCHEMA, skills: entries.iter().map(as_archive).collect() })
+        }
+        Form::Files => {
+            let mut skills = Vec::new();
+            for entry in &entries {
                 let facts = kept.facts(hub, entry).await?;
                 skills.extend(as_files(entry, &facts));
             }
-            Form::Plugins(base) => {
-                let facts = kept.facts(hub, entry).await?;
-                skills.extend(as_plugin(base, only.as_ref(), entry, &facts));
-            }
+            serde_json::to_string(&FileIndex { skills })
         }
-    }
-    let document = match form {
-        Form::Archives => json!({"$schema": SCHEMA, "skills": skills}),
-        Form::Files => json!({ "skills": skills }),
-        Form::Plugins(base) => as_marketplace(base, only.as_ref(), skills),
+        Form::Plugins(base) => {
+            let mut plugins = Vec::new();
+            for entry in &entries {
+                let facts = kept.facts(hub, entry).await?;
+                plugins.extend(as_plugin(base, only.as_ref(), entry, &facts));
+            }
+            serde_json::to_string(&as_marketplace(base, only.as_ref(), plugins))
+        }
     };
-    Ok(document.to_string())
+    text.map_err(|error| ApiError::broken(&error))
 }
 
-fn as_archive(entry: &Entry) -> Value {
-    json!({
-        "name": entry.name.name.as_str(), "type": "archive", "description": shortened(&entry.description),
-        "version": entry.version.to_string(), "url": format!("/v1/skills/{}/{}/archive", entry.name, entry.version),
-        "digest": entry.archive.to_string(),
-    })
+fn as_archive(entry: &Entry) -> ArchivedSkill<'_> {
+    ArchivedSkill {
+        name: entry.name.name.as_str(),
+        kind: "archive",
+        description: shortened(&entry.description),
+        version: entry.version.to_string(),
+        url: format!("/v1/skills/{}/{}/archive", entry.name, entry.version),
+        digest: entry.archive.to_string(),
+    }
 }
 
 /// Renders a skill in the older format. A skill with a path that clients reject is omitted, because it would make them
 /// reject the whole index.
-fn as_files(entry: &Entry, facts: &Facts) -> Option<Value> {
-    facts.paths.iter().all(|path| is_plain(path)).then(|| {
-        json!({
-            "name": entry.name.name.as_str(), "description": shortened(&entry.description),
-            "version": entry.version.to_string(), "files": facts.paths,
-        })
+fn as_files<'a>(entry: &'a Entry, facts: &Facts) -> Option<ListedFiles<'a>> {
+    facts.paths.iter().all(|path| is_plain(path)).then(|| ListedFiles {
+        name: entry.name.name.as_str(),
+        description: shortened(&entry.description),
+        version: entry.version.to_string(),
+        files: facts.paths.clone(),
     })
 }
 

@@ -1,155 +1,386 @@
-//! Response documents of ClawHub's API, built from entries of the index. Times are milliseconds since 1970.
+//! Documents that ClawHub's API returns. Times are milliseconds since 1970. What the server does not store is null.
 
-use registry_index::Entry;
-use serde_json::{Value, json};
-use skill::{Bundle, Digest, QualifiedName};
+use std::borrow::Cow;
 
-use crate::{access::Caller, store::catalogue::SearchHit};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// The only licence that ClawHub supports.
-const ITS_LICENSE: &str = "MIT-0";
+/// Addresses with which `clawhub` continues.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Discovery {
+    /// Base address of the API.
+    pub api_base: String,
+    /// Base address for signing in.
+    pub auth_base: String,
+}
+
+/// Skills that match a search, best first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SearchResults {
+    pub results: Vec<SearchResult>,
+}
+
+/// A skill that matches a search.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// Shortest slug of the skill.
+    pub slug: String,
+    pub owner_handle: String,
+    pub display_name: String,
+    /// Description of its newest release.
+    pub summary: String,
+    /// Newest version.
+    pub version: String,
+    /// Relevance; higher is better. Comparable only within one search.
+    pub score: u32,
+    /// Downloads of all releases.
+    pub downloads: u64,
+    pub updated_at: i64,
+    pub owner: Profile,
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ListOf{T}")]
+pub struct Listing<T> {
+    pub items: Vec<T>,
+    /// Value of `cursor` for the next page; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A skill with its newest release.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Skill {
+    /// Shortest slug of the skill.
+    pub slug: String,
+    pub display_name: String,
+    /// Description of the newest release.
+    pub summary: String,
+    /// The same description.
+    pub description: String,
+    /// Keywords of the newest release.
+    pub topics: Vec<String>,
+    pub tags: Tags,
+    pub stats: Stats,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// Versions of a skill by tag.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Tags {
+    /// Newest version.
+    pub latest: String,
+}
 
 /// Usage counters of a skill.
-#[derive(Debug, Clone, Copy)]
-pub struct Counts {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stats {
     /// Downloads of all releases.
     pub downloads: u64,
     /// Accounts that starred the skill.
     pub stars: u64,
 }
 
-/// Builds an item of a list of skills.
-pub fn item(slug: &str, found: &SearchHit) -> Value {
-    let counts = Counts { downloads: found.downloads, stars: found.stars };
-    let mut item = skill(slug, &found.entry, counts, at(&found.entry));
-    item["latestVersion"] = version(&found.entry);
-    item["ownerHandle"] = json!(found.entry.name.owner.as_str());
-    item["metadata"] = Value::Null;
-    item
+/// A skill in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedSkill {
+    #[serde(flatten)]
+    pub skill: Skill,
+    pub latest_version: Release,
+    pub owner_handle: String,
+    pub metadata: (),
 }
 
-/// Builds an item of a list of search results.
-pub fn result(slug: &str, found: &SearchHit) -> Value {
-    let entry = &found.entry;
-    json!({
-        "slug": slug, "ownerHandle": entry.name.owner.as_str(), "displayName": entry.name.name.as_str(),
-        "summary": entry.description, "version": entry.version.to_string(), "score": found.score,
-        "downloads": found.downloads, "updatedAt": at(entry), "owner": owner(&entry.name),
-    })
+/// A skill with its owner and verdict.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillDetails {
+    pub skill: Skill,
+    pub latest_version: Release,
+    pub metadata: (),
+    pub owner: Profile,
+    pub moderation: Moderation,
 }
 
-/// Builds the document of a skill from its newest release.
-pub fn skill(slug: &str, entry: &Entry, counts: Counts, created_at: i64) -> Value {
-    json!({
-        "slug": slug, "displayName": entry.name.name.as_str(), "summary": entry.description,
-        "description": entry.description, "topics": entry.keywords, "tags": {"latest": entry.version.to_string()},
-        "stats": {"downloads": counts.downloads, "stars": counts.stars},
-        "createdAt": created_at, "updatedAt": at(entry),
-    })
+/// A release of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    pub version: String,
+    pub created_at: i64,
+    /// Changes in this release; empty if its publisher stated none.
+    pub changelog: String,
+    pub changelog_source: (),
+    /// `MIT-0`, the only licence of ClawHub; null for any other.
+    pub license: Option<&'static str>,
+    /// Files of the release; absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ReleaseFile>")]
+    pub files: Option<Vec<ReleaseFile>>,
 }
 
-/// Builds the document of a release.
-pub fn version(entry: &Entry) -> Value {
-    json!({
-        "version": entry.version.to_string(), "createdAt": at(entry), "changelog": entry.changelog.as_deref().unwrap_or_default(), "changelogSource": null,
-        "license": entry.license.as_deref().filter(|license| *license == ITS_LICENSE),
-    })
+/// A file of a release.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseFile {
+    pub path: String,
+    /// Size in bytes.
+    pub size: usize,
+    /// Hash of the content, in hexadecimal.
+    pub sha256: String,
+    /// `text/plain` or `application/octet-stream`.
+    pub content_type: &'static str,
 }
 
-/// Builds the document of a release with its files.
-pub fn version_with_files(entry: &Entry, bundle: &Bundle) -> Value {
-    let files: Vec<Value> = bundle
-        .files()
-        .map(|(path, file)| {
-            json!({
-                "path": path.as_str(), "size": file.bytes.len(), "sha256": Digest::of_bytes(&file.bytes).hex(),
-                "contentType": if file.text().is_some() { "text/plain" } else { "application/octet-stream" },
-            })
-        })
-        .collect();
-    let mut version = version(entry);
-    version["files"] = json!(files);
-    version
+/// A release with its files and the name of its skill.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReleaseDetails {
+    pub version: Release,
+    pub skill: SkillLabel,
 }
 
-/// Builds the document of a skill's owner.
-pub fn owner(name: &QualifiedName) -> Value {
-    json!({"handle": name.owner.as_str(), "displayName": name.owner.as_str(), "image": null})
+/// The name of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillLabel {
+    /// Shortest slug of the skill.
+    pub slug: String,
+    pub display_name: String,
 }
 
-/// Builds the verdict that the scanner gave when the release was published.
-pub fn moderation(entry: &Entry) -> Value {
-    let warns = entry.verdict != "allow";
-    let summary =
-        format!("scanner verdict: `{}`; see GET /v1/skills/{}/{}/scan", entry.verdict, entry.name, entry.version);
-    json!({
-        "isSuspicious": warns, "isMalwareBlocked": false, "verdict": if warns { "suspicious" } else { "clean" },
-        "reasonCodes": [], "updatedAt": at(entry), "engineVersion": null, "summary": summary,
-    })
+/// An owner or account. It has no other display name than its name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Profile {
+    pub handle: String,
+    pub display_name: String,
+    pub image: (),
+    /// `admin` or `user`; absent for the owner of a skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub role: Option<&'static str>,
 }
 
-/// Builds the verdict with the findings of a scan with today's rules.
-pub fn moderation_with_evidence(entry: &Entry, report: &scan::Report) -> Value {
-    let severity = |severity| match severity {
-        scan::Severity::Info | scan::Severity::Low => "info",
-        scan::Severity::Medium => "warn",
-        scan::Severity::High | scan::Severity::Critical => "critical",
-    };
-    let evidence: Vec<Value> = report
-        .findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "code": finding.rule, "severity": severity(finding.severity), "file": finding.path,
-                "line": finding.line, "message": finding.message, "evidence": finding.excerpt,
-            })
-        })
-        .collect();
-    let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.rule.as_ref()).collect();
-    codes.sort_unstable();
-    codes.dedup();
-    let mut moderation = moderation(entry);
-    moderation["reasonCodes"] = json!(codes);
-    moderation["engineVersion"] = json!(report.ruleset);
-    moderation["legacyReason"] = Value::Null;
-    moderation["evidence"] = json!(evidence);
-    moderation
+/// The account of the caller.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Whoami {
+    pub user: Profile,
 }
 
-/// Builds the document of the caller; `None` if they are anonymous.
-pub fn who(caller: &Caller) -> Option<Value> {
-    let Caller::Account { name, is_admin, .. } = caller else { return None };
-    let role = if *is_admin { "admin" } else { "user" };
-    Some(json!({"user": {"handle": name.as_str(), "displayName": name.as_str(), "image": null, "role": role}}))
+/// The verdict that the scanner gave when the release was published.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Moderation {
+    /// True if the client asks before it installs the release.
+    pub is_suspicious: bool,
+    /// Always false: a blocked release is never published.
+    pub is_malware_blocked: bool,
+    /// `suspicious` or `clean`.
+    pub verdict: &'static str,
+    /// Rules of the findings; empty without evidence.
+    pub reason_codes: Vec<Cow<'static, str>>,
+    pub updated_at: i64,
+    /// Version of the rules; null without evidence.
+    pub engine_version: Option<String>,
+    /// The verdict in words.
+    pub summary: String,
 }
 
-/// Builds the error for an ambiguous name, as the client lists its owners.
-pub fn ambiguous(message: &str, matches: &[Value]) -> Value {
-    let matches: Vec<Value> = matches
-        .iter()
-        .map(|one| {
-            let (owner, name) = (one["owner"].as_str().unwrap_or_default(), one["name"].as_str().unwrap_or_default());
-            json!({
-                "ownerHandle": owner, "slug": name, "ref": format!("@{owner}/{name}"),
-                "url": format!("/v1/skills/{owner}/{name}"),
-            })
-        })
-        .collect();
-    json!({"code": "AMBIGUOUS_SKILL_SLUG", "message": message, "matches": matches})
+/// The verdict with the findings of a scan with today's rules.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModerationDetails {
+    #[serde(flatten)]
+    pub moderation: Moderation,
+    pub legacy_reason: (),
+    pub evidence: Vec<Evidence>,
 }
 
-/// Formats an error with its findings and hint as plain text.
-pub fn error_text(message: &str, findings: &[Value], hint: Option<&str>) -> String {
-    let mut text = message.to_owned();
-    for finding in findings {
-        let of = |field: &str| finding[field].as_str().unwrap_or_default();
-        text.push_str(&format!("\n{}:{}: {}: {}", of("path"), finding["line"], of("rule"), of("message")));
+/// A finding of the scanner.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Evidence {
+    /// Rule of the finding.
+    pub code: Cow<'static, str>,
+    /// `info`, `warn` or `critical`.
+    pub severity: &'static str,
+    /// Path of the file.
+    pub file: String,
+    /// Line number in the file, from 1.
+    pub line: usize,
+    /// Description of the problem.
+    pub message: Cow<'static, str>,
+    /// Text of the match.
+    pub evidence: String,
+}
+
+/// The verdict on the newest release of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ModerationReport {
+    pub moderation: ModerationDetails,
+}
+
+/// Data for installing the newest release of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Installation {
+    pub ok: bool,
+    /// Shortest slug of the skill.
+    pub slug: String,
+    /// Always `archive`.
+    pub install_kind: &'static str,
+    pub archive: ArchiveLocation,
+}
+
+/// Location of a release's archive.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArchiveLocation {
+    pub version: String,
+    pub download_url: String,
+}
+
+/// The release that a folder has, and the newest one. Both are null for an unknown skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolution {
+    /// Release with the fingerprint of the folder; null if none of the compared releases has it.
+    #[serde(rename = "match")]
+    pub found: Option<VersionNumber>,
+    pub latest_version: Option<VersionNumber>,
+}
+
+/// The version of a release.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VersionNumber {
+    pub version: String,
+}
+
+/// Place to which one file is uploaded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UploadPlace {
+    pub upload_url: String,
+    pub upload_ticket: String,
+}
+
+/// An uploaded file, as a publication refers to it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredFile {
+    pub storage_id: String,
+}
+
+/// A release that was published.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Published {
+    pub ok: bool,
+    /// Full name of the skill, `owner/name`.
+    pub skill_id: String,
+    /// Full name and version, `owner/name@version`.
+    pub version_id: String,
+    /// Always `published`.
+    pub status: &'static str,
+    /// Slug in the request.
+    pub slug: String,
+    pub version: String,
+    /// Always `published`.
+    pub publication_status: &'static str,
+}
+
+/// A star that was set.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Starred {
+    pub ok: bool,
+    pub starred: bool,
+    /// True if the account had starred the skill before.
+    pub already_starred: bool,
+}
+
+/// A star that was removed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unstarred {
+    pub ok: bool,
+    pub unstarred: bool,
+    /// True if the account had not starred the skill.
+    pub already_unstarred: bool,
+}
+
+/// Error for a name that several owners have. The client lists the owners.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Ambiguity<'a> {
+    /// Always `AMBIGUOUS_SKILL_SLUG`.
+    pub code: &'static str,
+    pub message: &'a str,
+    pub matches: Vec<NamedSkill>,
+}
+
+/// One of the skills with an ambiguous name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedSkill {
+    pub owner_handle: String,
+    pub slug: String,
+    /// Owner and name, as `@owner/name`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Path of the skill on this server.
+    pub url: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of a registry to `clawhub`. Times are milliseconds since 1970.
+    #[derive(JsonSchema)]
+    #[schemars(untagged)]
+    #[expect(dead_code, reason = "has the types of the answers, for their schema")]
+    enum ClawhubAnswer<'a> {
+        /// `GET /.well-known/clawhub.json`
+        Discovery(Discovery),
+        /// `GET /api/v1/search`
+        Search(SearchResults),
+        /// `GET /api/v1/skills`
+        List(Listing<ListedSkill>),
+        /// `GET /api/v1/skills/SLUG`
+        Skill(Box<SkillDetails>),
+        /// `GET /api/v1/skills/SLUG/install`
+        Install(Installation),
+        /// `GET /api/v1/skills/SLUG/versions`
+        Versions(Listing<Release>),
+        /// `GET /api/v1/skills/SLUG/versions/VERSION`
+        Version(ReleaseDetails),
+        /// `GET /api/v1/skills/SLUG/moderation`
+        Moderation(ModerationReport),
+        /// `GET /api/v1/resolve`
+        Resolve(Resolution),
+        /// `GET /api/v1/whoami`
+        Whoami(Whoami),
+        /// `POST /api/v1/skills/-/upload-url`
+        UploadUrl(UploadPlace),
+        /// `POST /api/v1/skills/-/uploads/TICKET`
+        Upload(StoredFile),
+        /// `POST /api/v1/skills`
+        Publish(Published),
+        /// `POST /api/v1/stars/SLUG`
+        Star(Starred),
+        /// `DELETE /api/v1/stars/SLUG`
+        Unstar(Unstarred),
+        /// Status 409 of a route with a slug
+        Ambiguous(Ambiguity<'a>),
     }
-    text.extend(hint.map(|hint| format!("\n{hint}")));
-    text
-}
 
-/// Returns the time of publication, in milliseconds since 1970.
-pub fn at(entry: &Entry) -> i64 {
-    entry.published_at.as_millisecond()
+    #[test]
+    fn answers_have_the_published_schema() {
+        testkit::assert_published::<ClawhubAnswer<'_>>("clawhub");
+    }
 }

@@ -11,14 +11,16 @@ use axum::{
 use registry_index::ForkedFrom;
 use semver::Version;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
 use web::{
     Client, Parameters,
     extract::{self, Path, RawBody},
 };
 
-use super::ClawhubQuery;
+use super::{
+    ClawhubQuery,
+    documents::{Published, Starred, StoredFile, Unstarred, UploadPlace},
+};
 use crate::{
     access::{Action, Caller, Denied, Namespace},
     api::{HubState, TEXT_CHARS, name_of, run},
@@ -45,7 +47,7 @@ pub async fn upload_url(
     client: Client,
     headers: HeaderMap,
     RawBody(body): RawBody,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<UploadPlace>, ApiError> {
     let announced: Announced = read(&body)?;
     publisher(&hub, &caller)?;
     let most = Limits::default().skill_bytes;
@@ -55,7 +57,7 @@ pub async fn upload_url(
     }
     let ticket = digest(&announced.sha256)?.hex();
     let url = format!("{}/api/v1/skills/-/uploads/{ticket}", own_url(client, &headers));
-    Ok(Json(json!({"uploadUrl": url, "uploadTicket": ticket})))
+    Ok(Json(UploadPlace { upload_url: url, upload_ticket: ticket }))
 }
 
 /// Receives a file of a release that will be published.
@@ -64,7 +66,7 @@ pub async fn upload(
     caller: Caller,
     Path(ticket): Path<String>,
     RawBody(body): RawBody,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<StoredFile>, ApiError> {
     let account = publisher(&hub, &caller)?.clone();
     let announced = digest(&ticket)?;
     let stored = run(&hub, move |hub| {
@@ -74,7 +76,7 @@ pub async fn upload(
         }
         Ok(hub.stores.uploads.put(&account, body, Instant::now())?)
     });
-    Ok(Json(json!({"storageId": stored.await?.hex()})))
+    Ok(Json(StoredFile { storage_id: stored.await?.hex() }))
 }
 
 /// A release of files that were uploaded before. ClawHub's other fields (tags, topics, display name) are not stored.
@@ -110,7 +112,11 @@ struct Sent {
 }
 
 /// Publishes what was sent.
-pub async fn publish(State(hub): HubState, caller: Caller, RawBody(body): RawBody) -> Result<Json<Value>, ApiError> {
+pub async fn publish(
+    State(hub): HubState,
+    caller: Caller,
+    RawBody(body): RawBody,
+) -> Result<Json<Published>, ApiError> {
     let publication: Publication = read(&body)?;
     // Reserves memory for a skill of the largest size, because the request does not have the sizes.
     let permit = hub.contents.lanes.permit(Limits::default().skill_bytes).await;
@@ -121,10 +127,15 @@ pub async fn publish(State(hub): HubState, caller: Caller, RawBody(body): RawBod
         let release = publish_archive(hub, &caller, &submission)?;
         hub.stores.uploads.evict(account, &digests);
         let (name, version) = (release.entry.name.to_string(), release.entry.version.to_string());
-        Ok(Json(json!({
-            "ok": true, "skillId": name, "versionId": format!("{name}@{version}"), "status": "published",
-            "slug": publication.slug, "version": version, "publicationStatus": "published",
-        })))
+        Ok(Json(Published {
+            ok: true,
+            version_id: format!("{name}@{version}"),
+            skill_id: name,
+            status: "published",
+            slug: publication.slug,
+            version,
+            publication_status: "published",
+        }))
     })
     .await
 }
@@ -210,9 +221,9 @@ pub async fn star(
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Starred>, ApiError> {
     let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, true)).await?;
-    Ok(Json(json!({"ok": true, "starred": true, "alreadyStarred": !changed})))
+    Ok(Json(Starred { ok: true, starred: true, already_starred: !changed }))
 }
 
 /// Removes the star of an account.
@@ -221,9 +232,9 @@ pub async fn unstar(
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Unstarred>, ApiError> {
     let changed = run(&hub, move |hub| set_star(hub, &caller, &word, &asked, false)).await?;
-    Ok(Json(json!({"ok": true, "unstarred": true, "alreadyUnstarred": !changed})))
+    Ok(Json(Unstarred { ok: true, unstarred: true, already_unstarred: !changed }))
 }
 
 /// Sets or removes a star. Returns whether the number of stars has changed.

@@ -10,13 +10,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use registry_index::{Entry, newest};
-use serde_json::{Value, json};
 use skill::{QualifiedName, SkillPath};
 use web::{Client, Parameters, extract::Path};
 
 use super::{
-    ClawhubQuery,
-    documents::{self, Counts},
+    ClawhubQuery, building,
+    documents::{
+        ArchiveLocation, Installation, ListedSkill, Listing, ModerationReport, Release, ReleaseDetails, Resolution,
+        SearchResults, SkillDetails, SkillLabel, Stats, Whoami,
+    },
 };
 use crate::{
     access::{Action, Caller},
@@ -47,7 +49,7 @@ pub async fn search(
     State(hub): HubState,
     caller: Caller,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<SearchResults>, ApiError> {
     let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
         let _held = permit;
@@ -55,9 +57,9 @@ pub async fn search(
         let is_exact = asked.mode == "exact";
         let found = page.skills.iter().filter(|found| !is_exact || found.entry.name.name.as_str() == asked.q.trim());
         let results = found
-            .map(|found| Ok(documents::result(&slug(hub, &found.entry.name)?, found)))
+            .map(|found| Ok(building::result(slug(hub, &found.entry.name)?, found)))
             .collect::<Result<Vec<_>, ApiError>>();
-        Ok(Json(json!({ "results": results? })))
+        Ok(Json(SearchResults { results: results? }))
     })
     .await
 }
@@ -67,7 +69,7 @@ pub async fn list(
     State(hub): HubState,
     caller: Caller,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Listing<ListedSkill>>, ApiError> {
     let permit = hub.contents.lanes.search().await;
     reads(&hub, caller, move |hub| {
         let _held = permit;
@@ -80,11 +82,11 @@ pub async fn list(
         let page = find(hub, &asked, prefix, Some(order).filter(|_| prefix.is_empty()))?;
         let mut items = Vec::new();
         for found in page.skills.iter().filter(|found| found.entry.name.name.as_str().starts_with(prefix)) {
-            items.push(documents::item(&slug(hub, &found.entry.name)?, found));
+            items.push(building::item(slug(hub, &found.entry.name)?, found));
         }
         let next = asked.cursor.unwrap_or(0) + page.skills.len();
         let next = (page.has_more && next <= DEEPEST).then(|| next.to_string());
-        Ok(Json(json!({"items": items, "nextCursor": next})))
+        Ok(Json(Listing { items, next_cursor: next }))
     })
     .await
 }
@@ -107,20 +109,17 @@ pub async fn skill(
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<SkillDetails>, ApiError> {
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
         let text = name.to_string();
-        let counts = Counts {
+        let stats = Stats {
             downloads: hub.stores.activity.by_version(&text)?.values().sum(),
             stars: hub.stores.activity.stars(&text)?,
         };
-        let first = hub.releases(&name)?.iter().map(documents::at).min().unwrap_or_default();
-        Ok(Json(json!({
-            "skill": documents::skill(&slug(hub, &name)?, &entry, counts, first),
-            "latestVersion": documents::version(&entry), "metadata": null,
-            "owner": documents::owner(&name), "moderation": documents::moderation(&entry),
-        })))
+        let first = hub.releases(&name)?.iter().map(building::at).min().unwrap_or_default();
+        let skill = building::skill(slug(hub, &name)?, &entry, stats, first);
+        Ok(Json(building::details(skill, &entry)))
     })
     .await
 }
@@ -131,11 +130,11 @@ pub async fn moderation(
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ModerationReport>, ApiError> {
     let (_, entry) = reads(&hub, caller, move |hub| newest_of(hub, &word, &asked)).await?;
     let judgement = contents::judgement(&hub, &contents::files(&hub, &entry).await?).await?;
-    let evidence = run(&hub, move |_| Ok(documents::moderation_with_evidence(&entry, &judgement.report)));
-    Ok(Json(json!({"moderation": evidence.await?})))
+    let moderation = run(&hub, move |_| Ok(building::moderation_with_evidence(&entry, &judgement.report)));
+    Ok(Json(ModerationReport { moderation: moderation.await? }))
 }
 
 /// Returns the data for installing the newest release.
@@ -146,12 +145,12 @@ pub async fn install(
     headers: axum::http::HeaderMap,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Installation>, ApiError> {
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
         let url = format!("{}/v1/skills/{}/{}/archive", own_url(client, &headers), name, entry.version);
-        let archive = json!({"version": entry.version.to_string(), "downloadUrl": url});
-        Ok(Json(json!({"ok": true, "slug": slug(hub, &name)?, "installKind": "archive", "archive": archive})))
+        let archive = ArchiveLocation { version: entry.version.to_string(), download_url: url };
+        Ok(Json(Installation { ok: true, slug: slug(hub, &name)?, install_kind: "archive", archive }))
     })
     .await
 }
@@ -162,13 +161,13 @@ pub async fn versions(
     caller: Caller,
     Path(word): Path<String>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Listing<Release>>, ApiError> {
     reads(&hub, caller, move |hub| {
         let entries = offered(hub, &named(hub, &word, asked.owner_handle.as_deref())?)?;
         let (from, limit) = (asked.cursor.unwrap_or(0), asked.limit.unwrap_or(RESULTS).clamp(1, PAGE));
-        let items: Vec<Value> = entries.iter().skip(from).take(limit).map(documents::version).collect();
+        let items: Vec<Release> = entries.iter().skip(from).take(limit).map(building::release).collect();
         let next = Some(from.saturating_add(items.len())).filter(|next| *next < entries.len());
-        Ok(Json(json!({"items": items, "nextCursor": next.map(|next| next.to_string())})))
+        Ok(Json(Listing { items, next_cursor: next.map(|next| next.to_string()) }))
     })
     .await
 }
@@ -179,17 +178,17 @@ pub async fn version(
     caller: Caller,
     Path((word, version)): Path<(String, String)>,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ReleaseDetails>, ApiError> {
     let found = reads(&hub, caller, move |hub| {
         let asked = ClawhubQuery { version: Some(version), ..asked };
         let (name, entry) = release(hub, &word, &asked)?;
         hub.check_open(&entry)?;
-        Ok((entry, json!({"slug": slug(hub, &name)?, "displayName": name.name.as_str()})))
+        Ok((entry, SkillLabel { slug: slug(hub, &name)?, display_name: name.name.to_string() }))
     });
     let (entry, skill) = found.await?;
     let bundle = contents::files(&hub, &entry).await?;
-    let version = run(&hub, move |_| Ok(documents::version_with_files(&entry, &bundle)));
-    Ok(Json(json!({"version": version.await?, "skill": skill})))
+    let version = run(&hub, move |_| Ok(building::release_with_files(&entry, &bundle)));
+    Ok(Json(ReleaseDetails { version: version.await?, skill }))
 }
 
 /// Returns one file of a release.
@@ -217,7 +216,7 @@ pub async fn resolve(
     Extension(kept): Extension<Arc<FactsCache>>,
     caller: Caller,
     Parameters(asked): Parameters<ClawhubQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Resolution>, ApiError> {
     let hash = asked.hash.to_ascii_lowercase();
     let entries = reads(&hub, caller, move |hub| match named(hub, &asked.slug, asked.owner_handle.as_deref()) {
         Ok(name) => offered(hub, &name),
@@ -225,15 +224,14 @@ pub async fn resolve(
         Err(error) => Err(error),
     });
     let entries = entries.await?;
-    let mut found = Value::Null;
+    let mut found = None;
     for entry in entries.iter().take(COMPARED) {
         if kept.facts(&hub, entry).await?.fingerprint == hash {
-            found = json!({"version": entry.version.to_string()});
+            found = Some(building::version(entry));
             break;
         }
     }
-    let latest = newest(&entries, false).map(|entry| json!({"version": entry.version.to_string()}));
-    Ok(Json(json!({"match": found, "latestVersion": latest})))
+    Ok(Json(Resolution { found, latest_version: newest(&entries, false).map(building::version) }))
 }
 
 /// Returns the archive of a release, and counts the download.
@@ -259,8 +257,8 @@ pub async fn download(
 }
 
 /// Returns the account of the caller.
-pub async fn whoami(caller: Caller) -> Result<Json<Value>, ApiError> {
-    documents::who(&caller).map(Json).ok_or_else(|| crate::access::Denied::SignIn.into())
+pub async fn whoami(caller: Caller) -> Result<Json<Whoami>, ApiError> {
+    building::who(&caller).map(Json).ok_or_else(|| crate::access::Denied::SignIn.into())
 }
 
 /// Runs a function for a caller who may read the index.
