@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Snapshot, snapshot};
 
+/// Owner of the published skills, whom some of our own require each other by.
+pub const OWNER: &str = "skillhub";
+
 /// Text that a change adds to a skill during the journey.
 const ADDED: &str = "Say what was done in one more sentence.";
 
@@ -49,10 +52,10 @@ impl<'a> Journey<'a> {
         assert_eq!(snapshot(&unpacked), snapshot(folder), "{name} unpacks to other files");
     }
 
-    /// Publishes it under the owner `acme`.
+    /// Publishes it under [`OWNER`].
     pub fn publish(&self, name: &str, folder: &Path) {
-        let published = self.done(&["publish", folder.to_str().unwrap(), "--owner", "acme"]);
-        assert_eq!([&published["status"], &published["name"]], ["published", format!("acme/{name}").as_str()]);
+        let published = self.done(&["publish", folder.to_str().unwrap(), "--owner", OWNER]);
+        assert_eq!([&published["status"], &published["name"]], ["published", format!("{OWNER}/{name}").as_str()]);
     }
 
     /// Changes the installed skill, reads the change, and restores the same bytes.

@@ -17,13 +17,13 @@ fn skill_completes_its_main_journey() {
     job.publish("release-notes", &folder);
 
     git(&sandbox, &["clone", "--quiet", &job.registry, "clone"]);
-    let lines = std::fs::read_to_string(sandbox.cwd().join("clone/re/le/release-notes/acme")).unwrap();
+    let lines = std::fs::read_to_string(sandbox.cwd().join("clone/re/le/release-notes/skillhub")).unwrap();
     let entry: Value = serde_json::from_str(lines.trim_end()).unwrap();
-    assert_eq!([&entry["name"], &entry["version"]], ["acme/release-notes", "1.0.0"]);
-    assert_eq!(job.done(&["search", "release"])["results"][0]["name"], "acme/release-notes");
-    assert_eq!(job.done(&["info", "acme/release-notes"])["releases"][0]["digest"], entry["digest"]);
+    assert_eq!([&entry["name"], &entry["version"]], ["skillhub/release-notes", "1.0.0"]);
+    assert_eq!(job.done(&["search", "release"])["results"][0]["name"], "skillhub/release-notes");
+    assert_eq!(job.done(&["info", "skillhub/release-notes"])["releases"][0]["digest"], entry["digest"]);
 
-    let installed = job.done(&["install", "acme/release-notes"])["skills"][0].clone();
+    let installed = job.done(&["install", "skillhub/release-notes"])["skills"][0].clone();
     assert_eq!([&installed["status"], &installed["digest"]], [&json!("installed"), &entry["digest"]]);
     assert_eq!(job.installed("release-notes"), snapshot(&folder));
     job.change_and_take_back("release-notes");

@@ -17,7 +17,7 @@ fn survives(name: &str, text: &str, files: &Files) {
     assert_ne!(job.done(&["scan", path])["skills"][0]["verdict"], "block");
     job.pack(name, &folder);
     job.publish(name, &folder);
-    job.done(&["install", &format!("acme/{name}")]);
+    job.done(&["install", &format!("skillhub/{name}")]);
     assert_eq!(job.installed(name), snapshot(&folder), "installed otherwise than published");
     job.change_and_take_back(name);
     job.delete_and_restore(name);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::journey::Journey;
+use super::journey::{Journey, OWNER};
 use crate::support::{Sandbox, snapshot};
 
 /// The skills as names and folders.
@@ -46,7 +46,7 @@ fn real_skills_survive_the_whole_cycle() {
         job.pack(name, folder);
         job.publish(name, folder);
     });
-    let specs: Vec<String> = skills.iter().map(|(name, _)| format!("acme/{name}")).collect();
+    let specs: Vec<String> = skills.iter().map(|(name, _)| format!("{OWNER}/{name}")).collect();
     let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
     let installed = job.done(&[&["install"], &specs[..]].concat());
     assert!(installed["skills"].as_array().unwrap().iter().all(|skill| skill["status"] == "installed"));

@@ -85,8 +85,8 @@ const PURE: [&str; 3] = ["skill", "flow", "scan"];
 /// name is added here, its own dependencies are reviewed.
 const PURE_MAY_USE: &[&str] = &[
     "aho-corasick", "base64", "flate2", "infer", "lzma-rust2", "memchr", "percent-encoding", "regex-automata",
-    "schemars", "semver", "serde", "serde_json", "sha2", "similar", "thiserror", "toml", "tree-sitter",
-    "tree-sitter-bash", "tree-sitter-javascript", "tree-sitter-python", "tree-sitter-typescript",
+    "schemars", "semver", "serde", "serde_json", "serde_path_to_error", "sha2", "similar", "thiserror", "toml",
+    "tree-sitter", "tree-sitter-bash", "tree-sitter-javascript", "tree-sitter-python", "tree-sitter-typescript",
     "unicode-normalization", "unicode-security", "yaml_serde", "zip",
 ];
 
