@@ -8,7 +8,7 @@ use std::{
 
 use registry_index::{AppendError, Appended, Index, NewRelease, Stamp};
 use scan::{Baseline, Cleared};
-use skill::{Bundle, File, Limits, QualifiedName, SkillPath, archive};
+use skill::{QualifiedName, archive};
 use tempfile::TempDir;
 
 pub fn stamp() -> Stamp {
@@ -31,10 +31,8 @@ pub fn cleared(name: &QualifiedName, body: &str) -> Cleared {
         "---\nname: {}\ndescription: Fills forms. Use when a form is to be filled.\nlicense: MIT\nmetadata:\n  keywords: \"forms, pdf\"\n---\n\n{body}\n",
         name.name
     );
-    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-    let files = [("SKILL.md", file(&text)), ("references/a.md", file("# A\n"))];
-    let files = files.map(|(path, file)| (SkillPath::parse(path).unwrap(), file));
-    scan::clear(Bundle::from_files(files, &Limits::default()).unwrap(), Baseline::None).unwrap()
+    let bundle = testkit::bundle(&[("SKILL.md", text.as_str()), ("references/a.md", "# A\n")]);
+    scan::clear(bundle, Baseline::None).unwrap()
 }
 
 pub fn release(text: &str) -> NewRelease {

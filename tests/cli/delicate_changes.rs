@@ -12,14 +12,11 @@ pub fn warned(path: &str) -> String {
     let examples = scan::rules().iter().flat_map(|rule| rule.harmful.iter());
     let mut texts = examples.filter(|(of, _)| *of == path).map(|(_, text)| format!("{text}\n"));
     let verdict = |text: &str| {
-        let file = |path: &str, text: &str| {
-            (skill::SkillPath::parse(path).unwrap(), skill::File { bytes: text.as_bytes().into(), executable: false })
-        };
         let files = match path {
-            "SKILL.md" => vec![file(path, text)],
-            path => vec![file("SKILL.md", "x"), file(path, text)],
+            "SKILL.md" => vec![(path, text)],
+            path => vec![("SKILL.md", "x"), (path, text)],
         };
-        scan::scan(&skill::Bundle::from_files(files, &skill::Limits::default()).unwrap()).verdict()
+        scan::scan(&testkit::bundle(&files)).verdict()
     };
     texts.find(|text| verdict(text) == scan::Verdict::Warn).unwrap()
 }

@@ -10,7 +10,6 @@ use std::{
 };
 
 use serde_json::Value;
-use skill::{Bundle, File, Limits, SkillPath};
 
 use crate::support::{Random, Sandbox, git, hostile_line, repository, skill_md};
 
@@ -251,8 +250,7 @@ fn tamper(machine: &Machine, name: &str, text: &str, is_honest: bool) {
     let (place, branch) = (clone.to_str().unwrap(), format!("skills/{name}"));
     git(&machine.sandbox, &["clone", "--quiet", "--branch", &branch, machine.remote.to_str().unwrap(), place]);
     fs::write(clone.join("SKILL.md"), text).unwrap();
-    let file = File { bytes: text.as_bytes().into(), executable: false };
-    let files = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
+    let files = testkit::bundle(&[("SKILL.md", text)]);
     let message = git(&machine.sandbox, &["-C", place, "log", "-1", "--format=%B"]);
     let mut message = message.trim_end().replace("Skillhub-Number: 1", "Skillhub-Number: 2");
     if is_honest {

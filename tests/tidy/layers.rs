@@ -10,10 +10,10 @@ const PREFIX: &str = "skillhub-";
 /// Each package, without the prefix `skillhub-`, with its permitted imports from the workspace. Imports go downwards,
 /// so the table is ordered by layer, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
-    (FOR_TESTS, &[]),
     ("process", &[]),
     ("json-schema", &[]),
     ("skill", &[]),
+    (FOR_TESTS, &["skill"]),
     ("flow", &["skill"]),
     ("scan", &["skill", "flow"]),
     ("library", &["process", "skill", "scan"]),

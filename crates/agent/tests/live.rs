@@ -7,7 +7,7 @@ use agent::{CatalogueCache, RECHECK_MILLIS, SkillLocations};
 use jiff::Timestamp;
 use library::{Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Scope, Stamp};
 use scan::{Baseline, clear};
-use skill::{Bundle, File, Limits, SkillName, SkillPath};
+use skill::SkillName;
 
 fn text(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\n\nDo it.\n")
@@ -31,8 +31,7 @@ fn commit(places: &SkillLocations, name: &str, description: &str) {
     let mut library = Library::open(&places.libraries[0].0, Scope::User, &places.home, &places.storage).unwrap();
     let skill = SkillName::parse(name).unwrap();
     let base = library.head(&skill).unwrap().map(|head| head.id);
-    let file = File { bytes: text(name, description).into_bytes().into(), executable: false };
-    let bundle = Bundle::from_files([(SkillPath::parse("SKILL.md").unwrap(), file)], &Limits::default()).unwrap();
+    let bundle = testkit::bundle(&[("SKILL.md", text(name, description))]);
     let action = if base.is_some() { Action::Edit } else { Action::Create };
     let new = NewRevision::new(Content::Cleared(clear(bundle, Baseline::None).unwrap()), action, stamp());
     library.commit(vec![Commit { skill, base, revisions: vec![new] }]).unwrap();

@@ -11,8 +11,8 @@ use client::{
     Publisher, Registries, Spec, publish,
 };
 use library::{Actor, ActorKind, Home, Library, Scope, Stamp};
-use skill::SkillName;
 use skill::failure::{Fails, FailureKind};
+pub use testkit::name;
 
 pub struct World {
     _temp: tempfile::TempDir,
@@ -28,10 +28,6 @@ pub fn skill_md(name: &str, body: &str) -> String {
 pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
-}
-
-pub fn name(text: &str) -> SkillName {
-    SkillName::parse(text).unwrap()
 }
 
 impl World {

@@ -63,9 +63,7 @@ fn archived(world: &World) -> archive::Archive {
         Some(head) => archive::pack(&library.bundle(&head.id).unwrap()),
         None => {
             let text = fs::read(world.root.join("source/pdf/SKILL.md")).unwrap();
-            let file = skill::File { bytes: text.into(), executable: false };
-            let files = [(skill::SkillPath::skill_md(), file)];
-            archive::pack(&skill::Bundle::from_files(files, &skill::Limits::default()).unwrap())
+            archive::pack(&testkit::bundle(&[("SKILL.md", text)]))
         }
     }
 }

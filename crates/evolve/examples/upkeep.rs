@@ -8,7 +8,7 @@ use evolve::curate::{References, Terms, gather, plan};
 use library::{
     Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Scope, Stamp, Use, UseKind, UseState,
 };
-use skill::{Bundle, File, SkillName, SkillPath};
+use skill::SkillName;
 
 /// Number of words in the instructions of a skill.
 const WORDS: u64 = 400;
@@ -50,9 +50,7 @@ fn commit(library: &mut Library, count: usize, stamp: &Stamp) {
         let of = |number: usize| {
             let name = SkillName::parse(&format!("skill-{number:05}")).unwrap();
             let text = text(number, &mut numbers, &mut last);
-            let file = File { bytes: text.into_bytes().into(), executable: false };
-            let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], library.limits()).unwrap();
-            let cleared = scan::clear(bundle, scan::Baseline::None).unwrap();
+            let cleared = scan::clear(testkit::bundle(&[("SKILL.md", text)]), scan::Baseline::None).unwrap();
             let revision = NewRevision::new(Content::Cleared(cleared), Action::Create, stamp.clone());
             Commit { skill: name, base: None, revisions: vec![revision] }
         };

@@ -143,16 +143,9 @@ pub fn is_held_out(id: &str, percent: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits};
+    use testkit::bundle;
 
     use super::*;
-
-    fn bundle(files: &[(&str, &str)]) -> Bundle {
-        let files = files.iter().map(|(path, text)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().to_vec().into(), executable: false })
-        });
-        Bundle::from_files(files, &Limits::default()).unwrap()
-    }
 
     #[test]
     fn tested_skill_has_no_evals() {

@@ -240,20 +240,14 @@ pub fn sanitise(text: &str, chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skill::File;
-
     use super::*;
     use crate::{
         evals::{EvalLimits, read},
         gate::Count,
     };
 
-    fn skill_name() -> SkillName {
-        SkillName::parse("demo").unwrap()
-    }
-
     fn answer(document: &Value) -> Result<Improvement, AnswerError> {
-        read_answer(document.to_string().as_bytes(), &skill_name(), "head", &OptimiserLimits::default())
+        read_answer(document.to_string().as_bytes(), &testkit::name("demo"), "head", &OptimiserLimits::default())
     }
 
     fn code(document: &Value) -> &'static str {
@@ -263,22 +257,19 @@ mod tests {
     #[test]
     fn request_omits_held_out_cases() {
         let cases: Vec<Value> = (1..=40).map(|n| json!({"id": n, "prompt": format!("prompt {n}."), "files": ["evals/files/in.txt"], "assertions": [format!("secret {n}.")], "checks": [{"type": "regex", "path": "x", "pattern": format!("check {n}.")}]})).collect();
-        let file = |bytes: &[u8]| File { bytes: bytes.to_vec().into(), executable: false };
-        let path = |text: &str| SkillPath::parse(text).unwrap();
         let evals = json!({"evals": cases}).to_string();
-        let files = [
-            (path("SKILL.md"), file(b"---\nname: demo\n---\n")),
-            (path("assets/x"), file(&[0, 255])),
-            (path("evals/evals.json"), file(evals.as_bytes())),
-            (path("evals/files/in.txt"), file(b"in")),
-        ];
-        let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[
+            ("SKILL.md", &b"---\nname: demo\n---\n"[..]),
+            ("assets/x", &[0, 255]),
+            ("evals/evals.json", evals.as_bytes()),
+            ("evals/files/in.txt", b"in"),
+        ]);
         let set = read(&bundle, &EvalLimits::default()).set.unwrap();
         let failures: Vec<KnownFailure> = (1..=40)
             .map(|n| KnownFailure { case: n.to_string(), text: format!("failed {n}."), evidence: String::new() })
             .collect();
         let request = OptimiserRequest {
-            skill: &skill_name(),
+            skill: &testkit::name("demo"),
             revision: "abc",
             bundle: &bundle,
             evals: Some(&set),
@@ -362,7 +353,8 @@ mod tests {
         ] {
             assert_eq!(code(&bad), "optimiser_answer", "{bad}");
         }
-        let no_json = read_answer(b"Sure! Here is {\"v\":1}", &skill_name(), "head", &OptimiserLimits::default());
+        let no_json =
+            read_answer(b"Sure! Here is {\"v\":1}", &testkit::name("demo"), "head", &OptimiserLimits::default());
         assert!(matches!(no_json, Err(AnswerError::NoJson(_))));
     }
 

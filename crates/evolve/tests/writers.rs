@@ -11,7 +11,7 @@ use library::{
     Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Outcome, OutcomeKind, RevisionId, Scope,
     Stamp,
 };
-use skill::{Bundle, File, Limits, SkillName, SkillPath};
+use testkit::{bundle, name};
 
 /// Environment variables of the writing processes: the folder, and the number of the process.
 const PLACE: &str = "EVOLVE_TEST_PLACE";
@@ -26,10 +26,6 @@ const AT_ONCE: usize = 500;
 fn open(place: &str) -> Library {
     let home = Home::at(format!("{place}/home")).unwrap();
     Library::open(format!("{place}/skills").as_ref(), Scope::User, &home, "git").unwrap()
-}
-
-fn name() -> SkillName {
-    SkillName::parse("demo").unwrap()
 }
 
 fn outcome(revision: &RevisionId, run: String) -> Outcome {
@@ -58,8 +54,8 @@ fn outcome(revision: &RevisionId, run: String) -> Outcome {
 fn writer() {
     let (Ok(place), Ok(number)) = (std::env::var(PLACE), std::env::var(NUMBER)) else { return };
     let library = open(&place);
-    let revision = library.head(&name()).unwrap().unwrap().id;
-    let mut writer = library.outcome_writer(&name()).unwrap();
+    let revision = library.head(&name("demo")).unwrap().unwrap().id;
+    let mut writer = library.outcome_writer(&name("demo")).unwrap();
     let run =
         |event: usize| if event.is_multiple_of(10) { format!("all-{event}") } else { format!("{number}-{event}") };
     let outcomes: Vec<Outcome> = (0..EVENTS).map(|event| outcome(&revision, run(event))).collect();
@@ -77,12 +73,10 @@ fn sixteen_writers_lose_and_duplicate_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let place = temp.path().to_str().unwrap();
     let text = "---\nname: demo\ndescription: Show a demo when one is asked for.\n---\n\n# Demo\n";
-    let file = File { bytes: text.as_bytes().into(), executable: false };
-    let bundle = Bundle::from_files([(SkillPath::parse("SKILL.md").unwrap(), file)], &Limits::default()).unwrap();
-    let cleared = scan::clear(bundle, scan::Baseline::None).unwrap();
+    let cleared = scan::clear(bundle(&[("SKILL.md", text)]), scan::Baseline::None).unwrap();
     let stamp = Stamp::new(Actor::new(ActorKind::Agent, "test"), "2026-01-01T00:00:00Z".parse().unwrap());
     let revision = NewRevision::new(Content::Cleared(cleared), Action::Create, stamp);
-    open(place).commit(vec![Commit { skill: name(), base: None, revisions: vec![revision] }]).unwrap();
+    open(place).commit(vec![Commit { skill: name("demo"), base: None, revisions: vec![revision] }]).unwrap();
 
     let started = Instant::now();
     let start = |number: usize| {
@@ -94,7 +88,7 @@ fn sixteen_writers_lose_and_duplicate_nothing() {
     assert!(processes.into_iter().all(|mut process| process.wait().unwrap().success()));
     println!("{PROCESSES} processes wrote for {:?}", started.elapsed());
 
-    let log = open(place).outcomes(&name()).unwrap();
+    let log = open(place).outcomes(&name("demo")).unwrap();
     assert_eq!(log.unreadable, 0);
     assert_eq!(log.outcomes.len(), PROCESSES * EVENTS * 9 / 10 + EVENTS / 10);
     let first_writer = |outcome: &Outcome| outcome.run.split('-').next().unwrap().to_owned();

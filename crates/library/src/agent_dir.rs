@@ -370,9 +370,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let agent = AgentDir::create(temp.path()).unwrap();
         let name = SkillName::parse("pdf").unwrap();
-        let file = skill::File { bytes: b"x".as_slice().into(), executable: false };
-        let bundle =
-            skill::Bundle::from_files([(skill::SkillPath::skill_md(), file)], &skill::Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[("SKILL.md", "x")]);
         let cleared = scan::clear(bundle.clone(), scan::Baseline::None).unwrap();
         agent.place_copy(&name, &cleared).unwrap();
         agent.dir.write("pdf/SKILL.md", "edited").unwrap();
@@ -401,9 +399,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let agent = AgentDir::create(temp.path()).unwrap();
         let name = SkillName::parse("pdf").unwrap();
-        let files = [skill::SkillPath::skill_md(), skill::SkillPath::parse("docs/b.md").unwrap()]
-            .map(|path| (path, skill::File { bytes: b"x".as_slice().into(), executable: false }));
-        let bundle = skill::Bundle::from_files(files, &skill::Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[("SKILL.md", "x"), ("docs/b.md", "x")]);
         agent.place_copy(&name, &scan::clear(bundle.clone(), scan::Baseline::None).unwrap()).unwrap();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();

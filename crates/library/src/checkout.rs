@@ -323,8 +323,7 @@ mod tests {
     use super::*;
 
     fn bundle(text: &str) -> Bundle {
-        let file = File { bytes: text.as_bytes().into(), executable: false };
-        Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap()
+        testkit::bundle(&[("SKILL.md", text)])
     }
 
     fn stage(root: &Dir, bundle: &Bundle) -> io::Result<Staged> {

@@ -441,14 +441,11 @@ mod tests {
     #[test]
     fn folder_reads_back_with_file_modes() {
         let (_temp, dir) = temp();
-        let file = |bytes: &[u8], executable| File { bytes: bytes.into(), executable };
-        let files = [
-            ("SKILL.md", file(b"x\r\n", false)),
-            ("scripts/deep/run.sh", file(b"#!", true)),
-            ("资产/图.bin", file(&[0, 255], false)),
-        ];
-        let files = files.map(|(path, file)| (SkillPath::parse(path).unwrap(), file));
-        let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+        let bundle = testkit::bundle_with_modes(&[
+            ("SKILL.md", &b"x\r\n"[..], false),
+            ("scripts/deep/run.sh", b"#!", true),
+            ("资产/图.bin", &[0, 255], false),
+        ]);
         write(&dir, "s", &bundle).unwrap();
         assert_eq!(read_s(&dir).unwrap(), bundle);
     }
@@ -456,11 +453,9 @@ mod tests {
     #[test]
     fn existing_folder_is_not_overwritten() {
         let (_temp, dir) = temp();
-        let file = File { bytes: b"x".as_slice().into(), executable: false };
-        let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
         dir.create_dir("s").unwrap();
         dir.write("s/mine", "mine").unwrap();
-        assert!(write(&dir, "s", &bundle).is_err());
+        assert!(write(&dir, "s", &testkit::bundle(&[("SKILL.md", "x")])).is_err());
         assert_eq!(dir.read_to_string("s/mine").unwrap(), "mine");
     }
 

@@ -174,13 +174,11 @@ mod tests {
     use std::cell::Cell;
 
     use cap_std::fs::{Permissions, PermissionsExt};
-    use skill::{File, Limits, SkillPath};
 
     use super::*;
 
     fn bundle(text: &str, executable: bool) -> Bundle {
-        let file = File { bytes: text.as_bytes().into(), executable };
-        Bundle::from_files([(SkillPath::parse("scripts/a.sh").unwrap(), file)], &Limits::default()).unwrap()
+        testkit::bundle_with_modes(&[("scripts/a.sh", text, executable)])
     }
 
     /// Returns the report on some files, and whether they were scanned for it.

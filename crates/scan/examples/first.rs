@@ -8,7 +8,6 @@ use std::{env, fs, process::Command};
 
 use rustix::time::{ClockId, clock_gettime};
 use scan::{Baseline, clear};
-use skill::{Bundle, File, Limits, SkillPath};
 
 /// Number of processes started per file.
 const PROCESSES: usize = 31;
@@ -38,10 +37,7 @@ fn report(file: &str) {
 
 fn scan_twice(file: &str) {
     let bytes = fs::read(file).unwrap();
-    let bundle = || {
-        let file = File { bytes: bytes.as_slice().into(), executable: false };
-        Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap()
-    };
+    let bundle = || testkit::bundle(&[("SKILL.md", &bytes)]);
     for candidate in [bundle(), bundle()] {
         let start = spent();
         let cleared = clear(candidate, Baseline::None);

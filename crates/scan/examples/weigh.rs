@@ -109,9 +109,7 @@ impl Rows {
             let text = text.replace("{host}", &format!("intake{number}.relay.{top}"));
             let text = text.replace("{mail}", &format!("desk@relay{number}.{top}")).replace("{ip}", "91.20.33.4");
             let text = text.replace("\\n", "\n").replace("\\\\", "\\");
-            let file = File { bytes: text.into_bytes().into(), executable: false };
-            let files = [(SkillPath::skill_md(), file)];
-            self.add(&Bundle::from_files(files, &Limits::default()).unwrap(), kind == "attack", counts);
+            self.add(&testkit::bundle(&[("SKILL.md", text)]), kind == "attack", counts);
         }
     }
 

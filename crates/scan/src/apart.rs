@@ -67,16 +67,11 @@ fn together(files: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchErro
 
 #[cfg(test)]
 mod tests {
-    use skill::{Bundle, File, Limits, SkillPath};
-
     use crate::scan;
 
     fn rules_of(files: &[(&str, &str)]) -> Vec<String> {
         let skill = [("SKILL.md", "---\nname: a\ndescription: A.\n---\n")];
-        let file = |(path, text): &(&str, &str)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-        };
-        let bundle = Bundle::from_files(skill.iter().chain(files).map(file), &Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[files, &skill].concat());
         scan(&bundle).findings.iter().map(|finding| format!("{} {}", finding.rule, finding.path)).collect()
     }
 

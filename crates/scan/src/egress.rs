@@ -285,18 +285,12 @@ fn name_before(before: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use skill::{Bundle, File, Limits, SkillPath};
-
     use crate::rules;
     use crate::scan;
 
     fn finds(text: &str, path: &str, script: &str) -> bool {
-        let file = |(path, text): (&str, &str)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-        };
         let text = format!("---\nname: a\ndescription: A.\n---\n{text}\n");
-        let bundle =
-            Bundle::from_files([("SKILL.md", text.as_str()), (path, script)].map(file), &Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[("SKILL.md", text.as_str()), (path, script)]);
         scan(&bundle).findings.iter().any(|finding| finding.rule == rules::HOST_NOT_TOLD.id)
     }
 

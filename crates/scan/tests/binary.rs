@@ -1,11 +1,9 @@
 //! Binary files: noise yields no findings, and text inside them is still read.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::Path;
 
 use scan::{Finding, Report, Severity, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 /// Returns pseudorandom bytes for a seed.
 fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -14,9 +12,7 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
 }
 
 fn scan_bytes(path: &str, bytes: &[u8]) -> Report {
-    let file = File { bytes: bytes.into(), executable: false };
-    let limits = Limits { skill_bytes: 32 << 20, text_file_bytes: 32 << 20, ..Limits::default() };
-    scan(&Bundle::from_files([(SkillPath::parse(path).unwrap(), file)], &limits).unwrap())
+    scan(&bundle(&[(path, bytes)]))
 }
 
 fn above(report: &Report, severity: Severity) -> Vec<&Finding> {

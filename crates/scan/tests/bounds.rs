@@ -1,23 +1,13 @@
 //! Resource limits: no file can hide by its size, crash the scanner, or exhaust it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::time::{Duration, Instant};
 
 use scan::{Report, Severity, Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 /// Time limit that separates slow from endless on a loaded machine. A release build needs two seconds at most, and a
 /// debug build many times more.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 240 } else { 20 });
-
-fn bundle(files: &[(&str, &[u8])]) -> Bundle {
-    let files = files
-        .iter()
-        .map(|(path, bytes)| (SkillPath::parse(path).unwrap(), File { bytes: (*bytes).into(), executable: false }));
-    let limits = Limits { skill_bytes: 32 << 20, text_file_bytes: 32 << 20, ..Limits::default() };
-    Bundle::from_files(files, &limits).unwrap()
-}
 
 fn scan_in_time(name: &str, path: &str, text: &str) -> Report {
     let bundle = bundle(&[(path, text.as_bytes())]);

@@ -1,21 +1,16 @@
 //! Clause analysis of sentences: negation, permission, quotation and reported speech. Every kind of text file is read
 //! as prose.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Finding, Severity, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 const SKILL: &str = "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\nRead the notes.\n\n";
 
 fn scanned(path: &str, text: &str) -> Vec<Finding> {
     let text = if path == "SKILL.md" { format!("{SKILL}{text}\n") } else { text.to_owned() };
-    let file = |path: &str, text: &str| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    let other = (path != "SKILL.md").then(|| file("SKILL.md", SKILL));
-    let files = other.into_iter().chain([file(path, &text)]);
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
+    let mut files = vec![(path, text.as_str())];
+    files.extend((path != "SKILL.md").then_some(("SKILL.md", SKILL)));
+    scan(&bundle(&files)).findings
 }
 
 /// Returns the findings of the prose rules in a file.

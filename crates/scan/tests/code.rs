@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use scan::{Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 /// Kind, skill name, path and text of each file, by two authors who did not know the rules. The files are never run. A
 /// backslash begins `\n`, `\t`, `\r` or itself. `{host}`, `{ip}` and `{mail}` are filled in.
@@ -71,15 +71,14 @@ struct Judged {
 
 /// Scans the skills of a list and groups the verdicts by kind. Prints missed attacks and blocked honest skills.
 fn judged(list: &str) -> BTreeMap<&str, Judged> {
-    let mut skills: BTreeMap<(&str, &str), Vec<(SkillPath, File)>> = BTreeMap::new();
+    let mut skills: BTreeMap<(&str, &str), Vec<(&str, String)>> = BTreeMap::new();
     for line in list.lines() {
         let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
-        let file = File { bytes: filled(text).into_bytes().into(), executable: false };
-        skills.entry((kind, name)).or_default().push((SkillPath::parse(path).unwrap(), file));
+        skills.entry((kind, name)).or_default().push((path, filled(text)));
     }
     let mut totals: BTreeMap<&str, Judged> = BTreeMap::new();
     for ((kind, name), files) in skills {
-        let report = scan(&Bundle::from_files(files, &Limits::default()).unwrap());
+        let report = scan(&bundle(&files));
         let verdict = report.verdict();
         let total = totals.entry(kind).or_default();
         total.skills += 1;

@@ -1,17 +1,11 @@
 //! Dumps of databases and public keys: what is sent, and to whom, decides.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Finding, Severity, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 fn scanned(text: &str, path: &str, script: &str) -> Vec<Finding> {
     let text = format!("---\nname: a\ndescription: Helps with the work on a project.\n---\n\n{text}\n");
-    let file = |(path, text): (&str, &str)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    let files = [("SKILL.md", text.as_str()), (path, script)].map(file);
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
+    scan(&bundle(&[("SKILL.md", text.as_str()), (path, script)])).findings
 }
 
 fn worst(found: &[Finding]) -> Severity {

@@ -1,14 +1,10 @@
 //! Examples of every rule: it fires on the harmful ones, and not with its full severity on the harmless ones.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Evidence, Finding, Report, Rule, Severity, rules, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 fn scan_file(path: &str, text: &str) -> Report {
-    let file = File { bytes: text.as_bytes().into(), executable: false };
-    let files = [(SkillPath::parse(path).unwrap(), file)];
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap())
+    scan(&bundle(&[(path, text)]))
 }
 
 /// Returns the highest severity of a rule's findings. Words that a prose rule takes for an instruction have that of the

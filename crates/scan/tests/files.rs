@@ -1,11 +1,9 @@
 //! Files other than texts: settings, manifests, workflows, tables and pictures.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::collections::BTreeMap;
 
 use scan::{Report, Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 /// Expected kind and the name of a skill, and path and text of each file. The files are never run. A backslash begins
 /// `\n`, `\t`, `\r` or itself.
@@ -34,9 +32,7 @@ fn reported(files: &[(&str, &str)]) -> Report {
         let text = text.replace("{host}", "intake.relaygrid.net").replace("{ip}", "45.77.90.12");
         all.insert(path, unescaped(&text));
     }
-    let file = |text: String| File { bytes: text.into_bytes().into(), executable: false };
-    let files = all.into_iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap())
+    scan(&bundle(&all.into_iter().collect::<Vec<_>>()))
 }
 
 /// Returns the verdicts allowed for a kind of skill.

@@ -1,22 +1,16 @@
 //! Resource limits of the data-flow analysis: no code can evade or exhaust it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::time::{Duration, Instant};
 
 use scan::{Report, Severity, Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 /// Time limit that separates slow from endless on a loaded machine. A release build needs two seconds at most, and a
 /// debug build many times more.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 120 } else { 10 });
 
 fn scan_files(files: &[(&str, &str)]) -> Report {
-    let files = files.iter().map(|(path, text)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    });
-    let limits = Limits { skill_bytes: 32 << 20, text_file_bytes: 32 << 20, ..Limits::default() };
-    scan(&Bundle::from_files(files, &limits).unwrap())
+    scan(&bundle(files))
 }
 
 fn fires(report: &Report, rule: &str) -> bool {

@@ -23,11 +23,9 @@ fn blocking() -> String {
 
 fn bundle(script: &str) -> Bundle {
     let text = "---\nname: demo\ndescription: Lists files. Use in tests.\n---\n\nRun scripts/a.sh.\n";
-    let files = [("scripts/a.sh", script.as_bytes()), ("SKILL.md", text.as_bytes()), ("a.bin", &b"\0\xff"[..])];
-    let files = files.map(|(path, bytes)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: bytes.into(), executable: path.ends_with(".sh") })
-    });
-    Bundle::from_files(files, &Limits::default()).unwrap()
+    let files =
+        [("scripts/a.sh", script.as_bytes(), true), ("SKILL.md", text.as_bytes(), false), ("a.bin", b"\0\xff", false)];
+    testkit::bundle_with_modes(&files)
 }
 
 fn settings() -> JudgeSettings {

@@ -3,17 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use scan::{Baseline, RuleText, Scanner, Settings, Verdict, clear, clear_by};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 const RULE: &str = "[[rule]]\nid = \"acme-purple\"\nevidence = \"hard\"\nmessage = \"m\"\nliterals = [\"purple\"]\n\
                     pattern = 'paint --purple'\n";
-
-fn bundle(files: &[(&str, &str)]) -> Bundle {
-    let files = files.iter().map(|(path, text)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    });
-    Bundle::from_files(files, &Limits { skill_bytes: 1 << 30, ..Limits::default() }).unwrap()
-}
 
 fn file(text: &str) -> RuleText {
     RuleText { name: "a.toml".to_owned(), text: text.to_owned() }
@@ -63,7 +56,7 @@ fn ruleset_depends_on_rules_and_settings() {
     assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)), "{all:?}");
     assert_eq!(named(&settings, RULE), all[3]);
     assert_eq!(Scanner::new(&Settings::default(), &[]).unwrap().ruleset(), scan::ruleset());
-    assert_eq!(with_rule().scan(&bundle(&[])).ruleset, all[1]);
+    assert_eq!(with_rule().scan(&skill::Bundle::default()).ruleset, all[1]);
 }
 
 #[test]

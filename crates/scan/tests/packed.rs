@@ -1,19 +1,14 @@
 //! Values that are compressed and encoded: they count as what they hold.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 const SKILL: &str =
     "---\nname: a\ndescription: Keeps the notes of the team. Use when there are notes.\n---\n\nRun the script.\n";
 
 /// Returns the verdict on a skill with this file.
 fn verdict(path: &str, text: &str) -> Verdict {
-    let file = |(path, text): (&str, &str)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    scan(&Bundle::from_files([("SKILL.md", SKILL), (path, text)].map(file), &Limits::default()).unwrap()).verdict()
+    scan(&bundle(&[("SKILL.md", SKILL), (path, text)])).verdict()
 }
 
 #[test]

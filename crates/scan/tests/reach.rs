@@ -1,20 +1,14 @@
 //! Data-flow analysis across languages, files and shell indirections. Each case is an attack or a similar honest
 //! script.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 const SKILL: &str = "---\nname: a\ndescription: Keeps the notes of the team in order. Use when there are notes.\n---\n\nRun the script in `scripts`.\n";
 
 /// Returns the verdict on a skill with these files, and the rules that matched.
 fn verdict(files: &[(&str, &str)]) -> (Verdict, Vec<String>) {
-    let all = [("SKILL.md", SKILL)].into_iter().chain(files.iter().copied());
-    let file = |(path, text): (&str, &str)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    let report = scan(&Bundle::from_files(all.map(file), &Limits::default()).unwrap());
+    let report = scan(&bundle(&[files, &[("SKILL.md", SKILL)]].concat()));
     (report.verdict(), report.findings.iter().map(|finding| finding.rule.to_string()).collect())
 }
 

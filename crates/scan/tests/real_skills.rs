@@ -1,18 +1,14 @@
 //! Real public skills, including security tutorials, must not be blocked.
 
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the folder of real skills")]
+#![expect(clippy::disallowed_methods, reason = "tests read the folder of real skills")]
 
 use std::{fs, path::Path, process::Command};
 
 use scan::{Finding, Report, Severity, scan};
-use skill::{Bundle, File, Limits, SkillPath};
 
 /// Scans the skill in a folder.
 fn report(skill: &Path) -> Report {
-    let files = testkit::files(skill).into_iter();
-    let files =
-        files.map(|(name, bytes)| (SkillPath::parse(&name).unwrap(), File { bytes: bytes.into(), executable: false }));
-    scan(&Bundle::from_files(files, &Limits { files_per_skill: 10_000, ..Limits::default() }).unwrap())
+    scan(&testkit::bundle(&testkit::files(skill)))
 }
 
 #[test]

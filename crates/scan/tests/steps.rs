@@ -1,17 +1,12 @@
 //! Analysis of a `tool_schema` as code, with data flow from step to step.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use scan::{Verdict, scan};
-use skill::{Bundle, File, Limits, SkillPath};
 
 fn verdict(steps: &str) -> (Verdict, Vec<String>) {
     let text = format!(
         "---\nname: a\ndescription: Reads notes. Use when there are notes.\ntool_schema:\n  steps:\n{steps}---\n\nCall the tool.\n"
     );
-    let file = File { bytes: text.into_bytes().into(), executable: false };
-    let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
-    let report = scan(&bundle);
+    let report = scan(&testkit::bundle(&[("SKILL.md", text)]));
     (report.verdict(), report.findings.iter().map(|finding| finding.rule.to_string()).collect())
 }
 

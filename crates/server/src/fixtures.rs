@@ -5,7 +5,7 @@ use std::path::Path;
 use axum::body::Bytes;
 use jiff::Timestamp;
 use semver::Version;
-use skill::{Bundle, File, Limits, Owner, SkillPath, archive};
+use skill::{Owner, archive};
 
 use crate::{Hub, NewToken, Scope, Settings, Visibility, access::Caller, publish::Submission};
 
@@ -21,16 +21,13 @@ pub fn owner(name: &str) -> Owner {
 /// Builds version 1.0.0 of a skill with `name: notes` in its frontmatter.
 pub fn submission(name: &str, description: &str) -> Submission {
     let text = format!("---\nname: notes\ndescription: {description}\n---\n\n# Notes\n");
-    let file = File { bytes: text.as_bytes().into(), executable: false };
-    let path = SkillPath::parse("SKILL.md").unwrap();
-    let bundle = Bundle::from_files([(path, file)], &Limits::default()).unwrap();
     Submission {
         name: name.parse().unwrap(),
         version: Version::new(1, 0, 0),
         changelog: String::new(),
         signature: None,
         forked_from: None,
-        archive: Bytes::from(archive::pack(&bundle).into_bytes()),
+        archive: Bytes::from(archive::pack(&testkit::bundle(&[("SKILL.md", text)])).into_bytes()),
     }
 }
 

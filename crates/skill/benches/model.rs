@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use skill::{
-    Bundle, Edit, File, Limits, SkillPath, Strictness, archive,
+    Bundle, Edit, Limits, SkillPath, Strictness, archive,
     edit::{self, Patch},
     merge::merge,
     validate::{load, validate_bundle},
@@ -23,12 +23,10 @@ fn skill_md(near: u32, far: u32) -> String {
 
 /// Builds a bundle of [`skill_md`] and `more` further files of 20 KB each.
 fn bundle(near: u32, far: u32, more: u32) -> Bundle {
-    let of = |text: String| File { bytes: text.into_bytes().into(), executable: false };
     let text = |number: u32| format!("Row {number} has a heading and a value.\n").repeat(550);
-    let more =
-        (0..more).map(|number| (SkillPath::parse(&format!("references/part-{number}.md")).unwrap(), of(text(number))));
-    let files = more.chain([(SkillPath::skill_md(), of(skill_md(near, far)))]);
-    Bundle::from_files(files, &Limits::default()).unwrap()
+    let more = (0..more).map(|number| (format!("references/part-{number}.md"), text(number)));
+    let files: Vec<_> = more.chain([("SKILL.md".to_owned(), skill_md(near, far))]).collect();
+    testkit::bundle(&files)
 }
 
 fn of_one_skill(criterion: &mut Criterion) {

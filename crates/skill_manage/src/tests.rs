@@ -24,7 +24,8 @@ use jiff::Timestamp;
 use library::{Actor, ActorKind, Event, EventStatus, Home, Library, Revision, Scope, Stamp};
 use scan::Verdict;
 use serde_json::{Value, json};
-use skill::{Bundle, File, Limits, SkillName, SkillPath, failure::Fails};
+use skill::{File, Limits, SkillName, SkillPath, failure::Fails};
+use testkit::{bundle, name};
 
 use crate::{
     ChangeRequest, Context, Layer, ManageError, Notes, Policy, Preset, Report, Rollback, ShadowedSkill, Status, manage,
@@ -214,10 +215,6 @@ fn with_rule(preset: Preset, rule: Value) -> Policy {
     Policy::new(Layer { file: "config.toml".to_owned(), preset: Some(preset), rules, why: None }, Vec::new())
 }
 
-fn name(text: &str) -> SkillName {
-    SkillName::parse(text).unwrap()
-}
-
 fn path(text: &str) -> SkillPath {
     SkillPath::parse(text).unwrap()
 }
@@ -225,12 +222,6 @@ fn path(text: &str) -> SkillPath {
 /// Returns a `SKILL.md` that conforms to the standard.
 fn skill_md(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: Does a thing. Use when a thing is to be done.\n---\n{body}")
-}
-
-fn bundle(files: &[(&str, &str)]) -> Bundle {
-    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-    let files = files.iter().map(|(at, text)| (path(at), file(text)));
-    Bundle::from_files(files, &Limits::default()).unwrap()
 }
 
 fn patch(find: &str, replace: &str) -> Value {
@@ -244,7 +235,7 @@ fn patch_in(path: &str, find: &str, replace: &str) -> Value {
 /// Returns one of the scanner's example scripts that has this verdict in an otherwise harmless skill.
 fn script_with(verdict: Verdict) -> String {
     let fits = |text: &str| {
-        let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/run.sh", text)]);
+        let bundle = bundle(&[("SKILL.md", skill_md("s", "# S\n").as_str()), ("scripts/run.sh", text)]);
         scan::scan(&bundle).verdict() == verdict
     };
     let examples = scan::rules().iter().flat_map(|rule| rule.harmful.iter());

@@ -1,5 +1,5 @@
-//! Test helpers: a seeded random generator, published schemas, and real skills from `registry-index/seed` or a larger
-//! collection.
+//! Test helpers: skills in memory, a seeded random generator, published schemas, and real skills from
+//! `registry-index/seed` or a larger collection.
 //!
 //! `SKILLHUB_TEST_DATA` names the folder of a collection: `skills/` holds skill folders, `honest-dev.tar.gz` honest
 //! skills by repository and `honest-dev.tsv` their list. Tests that need such a folder are ignored, and
@@ -13,6 +13,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
 /// Environment variable with the folder of a collection.
 const VARIABLE: &str = "SKILLHUB_TEST_DATA";
@@ -48,6 +49,37 @@ pub fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     read(folder, "", &mut files);
     files
+}
+
+/// Returns a skill's name.
+///
+/// # Panics
+/// The text is no name.
+pub fn name(text: &str) -> SkillName {
+    SkillName::parse(text).expect("a name of a skill")
+}
+
+/// Returns a skill of any size from the path and content of each file. No file is executable.
+///
+/// # Panics
+/// A path is invalid, or two paths collide.
+pub fn bundle<P: AsRef<str>, T: AsRef<[u8]>>(files: &[(P, T)]) -> Bundle {
+    let files: Vec<_> = files.iter().map(|(path, content)| (path, content, false)).collect();
+    bundle_with_modes(&files)
+}
+
+/// Returns a skill of any size from the path, content and executable bit of each file.
+///
+/// # Panics
+/// A path is invalid, or two paths collide.
+pub fn bundle_with_modes<P: AsRef<str>, T: AsRef<[u8]>>(files: &[(P, T, bool)]) -> Bundle {
+    let files = files.iter().map(|(path, content, executable)| {
+        let path = SkillPath::parse(path.as_ref()).expect("a path of a skill");
+        (path, File { bytes: content.as_ref().into(), executable: *executable })
+    });
+    let wide =
+        Limits { files_per_skill: usize::MAX, skill_bytes: u64::MAX, text_file_bytes: u64::MAX, ..Limits::default() };
+    Bundle::from_files(files, &wide).expect("paths that do not collide")
 }
 
 /// Deterministic pseudorandom generator (SplitMix64).

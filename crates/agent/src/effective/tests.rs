@@ -11,7 +11,6 @@ use std::{
 use jiff::Timestamp;
 use library::{Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Stamp, find_agent};
 use scan::{Baseline, clear};
-use skill::{Bundle, File, Limits, SkillPath};
 use tempfile::TempDir;
 
 use super::*;
@@ -49,8 +48,7 @@ impl Layout {
         let mut library = Library::open(library, Scope::Project, &home, "git").unwrap();
         let skill = SkillName::parse("pdf").unwrap();
         let base = library.head(&skill).unwrap().map(|head| head.id);
-        let file = File { bytes: text(body).into_bytes().into(), executable: false };
-        let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[("SKILL.md", text(body))]);
         let action = if base.is_some() { Action::Edit } else { Action::Create };
         let stamp = Stamp::new(Actor::new(ActorKind::Agent, "test"), Timestamp::now());
         let new = NewRevision::new(Content::Cleared(clear(bundle, Baseline::None).unwrap()), action, stamp);

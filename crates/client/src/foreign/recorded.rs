@@ -104,15 +104,9 @@ fn tree_of(files: &[(&str, &skill::File)]) -> Result<Oid, git2::Error> {
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "tests use a real git")]
 
-    use skill::{File, Limits};
+    use testkit::bundle_with_modes;
 
     use super::*;
-
-    fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
-        let file = |text: &str, executable| File { bytes: text.as_bytes().into(), executable };
-        let all = files.iter().map(|(path, text, executable)| (path.parse().unwrap(), file(text, *executable)));
-        Bundle::from_files(all, &Limits::default()).unwrap()
-    }
 
     #[test]
     fn tree_hash_matches_git() {
@@ -135,13 +129,13 @@ mod tests {
         git(&["add", "-A"]);
         git(&["update-index", "--chmod=+x", "scripts/run.sh"]);
         let id = git(&["write-tree"]);
-        assert!(Recorded::of_npx(&id).is_of(&bundle(&files)));
-        assert!(!Recorded::of_npx(&id).is_of(&bundle(&files[..3])));
+        assert!(Recorded::of_npx(&id).is_of(&bundle_with_modes(&files)));
+        assert!(!Recorded::of_npx(&id).is_of(&bundle_with_modes(&files[..3])));
     }
 
     #[test]
     fn files_sort_as_in_node() {
-        let files = bundle(&[
+        let files = bundle_with_modes(&[
             ("SKILL.md", "x\n", false),
             ("references/a.md", "1", false),
             ("scripts/Run-2.sh", "y", false),

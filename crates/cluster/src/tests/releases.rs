@@ -17,7 +17,7 @@ use server::{
         contract::{account, now, publish, publish_as},
     },
 };
-use skill::{Bundle, File, Limits, Owner, SkillPath};
+use skill::Owner;
 use web::ApiError;
 
 use super::{contract::TestEngines, postgres::background};
@@ -233,9 +233,7 @@ fn odd_characters_of_a_description_are_kept() {
     let engines = TestEngines::new();
     let stores = engines.open();
     let text = "---\nname: notes\ndescription: \"Takes\\0 'notes' \\\\ and 图表.\"\n---\n\n# Notes\n";
-    let file = File { bytes: text.as_bytes().into(), executable: false };
-    let bundle = Bundle::from_files([(SkillPath::parse("SKILL.md").unwrap(), file)], &Limits::default()).unwrap();
-    let cleared = scan::clear(bundle, scan::Baseline::None).unwrap();
+    let cleared = scan::clear(testkit::bundle(&[("SKILL.md", text)]), scan::Baseline::None).unwrap();
     let packed = skill::archive::pack(cleared.bundle());
     let release = NewRelease {
         name: "ann/notes".parse().unwrap(),

@@ -201,7 +201,6 @@ pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use skill::{Bundle, File, Limits};
 
     use super::*;
     use crate::evals::{EVALS_FILE, read};
@@ -222,11 +221,7 @@ mod tests {
 
     fn marks(checks: &Value, ended: ExitReason) -> Vec<Option<bool>> {
         let evals = json!({"evals": [{"id": 1, "prompt": "p", "checks": checks}]}).to_string();
-        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
-        let path = |text: &str| SkillPath::parse(text).unwrap();
-        let files =
-            [(path(EVALS_FILE), file(&evals)), (path("evals/good.sh"), file("")), (path("evals/bad.sh"), file(""))];
-        let skill = Bundle::from_files(files, &Limits::default()).unwrap();
+        let skill = testkit::bundle(&[(EVALS_FILE, evals.as_str()), ("evals/good.sh", ""), ("evals/bad.sh", "")]);
         let reading = read(&skill, &EvalLimits::default());
         assert_eq!(reading.problems, []);
         let observed = Observed { exit: Some(3), ended, stdout: "Version 2.4.0\n".to_owned(), stderr: String::new() };

@@ -396,20 +396,12 @@ fn target(map: &Map<String, Value>) -> Result<Target, String> {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits};
-
     use super::*;
 
     fn reading(evals: &str) -> Reading {
-        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
-        let path = |text: &str| SkillPath::parse(text).unwrap();
-        let files = [
-            (path("SKILL.md"), file("---\nname: a\n---\n")),
-            (path(EVALS_FILE), file(evals)),
-            (path("evals/files/in.txt"), file("x")),
-            (path("evals/check.sh"), file("true")),
-        ];
-        read(&Bundle::from_files(files, &Limits::default()).unwrap(), &EvalLimits::default())
+        let skill_md = ("SKILL.md", "---\nname: a\n---\n");
+        let files = [skill_md, (EVALS_FILE, evals), ("evals/files/in.txt", "x"), ("evals/check.sh", "true")];
+        read(&testkit::bundle(&files), &EvalLimits::default())
     }
 
     #[test]

@@ -162,8 +162,6 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits};
-
     use super::*;
 
     fn reading(path: &str, text: &str) -> TriggerReading {
@@ -171,10 +169,7 @@ mod tests {
     }
 
     fn skill_with(path: &str, text: &str) -> Bundle {
-        let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), executable: false };
-        let files = [("SKILL.md", "---\nname: a\n---\n"), ("evals/a.json", "[1]"), (path, text)];
-        let files = files.map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-        Bundle::from_files(files, &Limits::default()).unwrap()
+        testkit::bundle(&[("SKILL.md", "---\nname: a\n---\n"), ("evals/a.json", "[1]"), (path, text)])
     }
 
     const TWO: &str =

@@ -27,14 +27,10 @@ fn is_content(system: System, found: &Bundle, recorded: &Bundle) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits, SkillPath};
-
     use super::*;
 
     fn bundle(files: &[(&str, bool)]) -> Bundle {
-        let file = |executable| File { bytes: b"x".as_slice().into(), executable };
-        let files = files.iter().map(|(path, executable)| (SkillPath::parse(path).unwrap(), file(*executable)));
-        Bundle::from_files(files, &Limits::default()).unwrap()
+        testkit::bundle_with_modes(&files.iter().map(|(path, executable)| (path, "x", *executable)).collect::<Vec<_>>())
     }
 
     #[test]

@@ -229,16 +229,9 @@ fn put_back(part: &Part, displaced: DisplacedFolder, why: &str, settled: &mut bo
 
 #[cfg(test)]
 mod tests {
-    use skill::Limits;
+    use testkit::bundle;
 
     use super::*;
-
-    fn bundle(files: &[(&str, &str)]) -> Bundle {
-        let files = files.iter().map(|(path, text)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-        });
-        Bundle::from_files(files, &Limits::default()).unwrap()
-    }
 
     #[test]
     fn missing_file_is_edit_unless_rebooted() {

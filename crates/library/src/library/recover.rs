@@ -296,16 +296,9 @@ pub(super) fn is_truncation(file: &File, whole: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use skill::{Limits, SkillPath};
+    use testkit::bundle;
 
     use super::*;
-
-    fn bundle(files: &[(&str, &str)]) -> Bundle {
-        let files = files.iter().map(|(path, text)| {
-            (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-        });
-        Bundle::from_files(files, &Limits::default()).unwrap()
-    }
 
     #[test]
     fn crash_traces_are_not_hand_edits() {

@@ -27,6 +27,7 @@ use jiff::Timestamp;
 use scan::{Baseline, Verdict};
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use tempfile::TempDir;
+use testkit::name;
 
 use super::*;
 use crate::{
@@ -127,10 +128,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn name(text: &str) -> SkillName {
-    SkillName::parse(text).unwrap()
-}
-
 fn stamp() -> Stamp {
     Stamp::new(Actor::new(ActorKind::Agent, "tester"), Timestamp::new(1_700_000_000, 123_456_789).unwrap())
 }
@@ -145,9 +142,7 @@ fn file(text: &str, executable: bool) -> File {
 
 /// Creates a valid skill with a body and additional text files.
 fn bundle(name: &str, body: &str, more: &[(&str, &str)]) -> Bundle {
-    let more = more.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text, false)));
-    let files = more.chain([(SkillPath::skill_md(), file(&skill_md(name, body), false))]);
-    Bundle::from_files(files, &Limits::default()).unwrap()
+    testkit::bundle(&[more, &[("SKILL.md", &skill_md(name, body))]].concat())
 }
 
 fn cleared(bundle: &Bundle) -> Content {

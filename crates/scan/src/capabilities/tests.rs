@@ -1,13 +1,10 @@
 //! Capabilities found in skills, and limits on the work.
 
-use skill::{File, Limits, SkillPath};
-
 use super::*;
 
 fn bundle(files: &[(&str, &str)]) -> Bundle {
-    let file = |text: &str, path: &str| File { bytes: text.as_bytes().into(), executable: path.ends_with(".sh") };
-    let files = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text, path)));
-    Bundle::from_files(files, &Limits::default()).unwrap()
+    let files: Vec<_> = files.iter().map(|(path, text)| (path, text, path.ends_with(".sh"))).collect();
+    testkit::bundle_with_modes(&files)
 }
 
 fn of(files: &[(&str, &str)]) -> Capabilities {

@@ -59,19 +59,12 @@ pub(super) fn scanned<'a>(
 
 #[cfg(test)]
 mod tests {
-    use skill::Limits;
-
     use super::*;
     use crate::{Finding, judgement::findings, scanner::scan_bundle};
 
     fn scanned_both_ways(texts: &[String]) -> [Vec<Finding>; 2] {
-        let files = texts.iter().enumerate().map(|(n, text)| {
-            let path =
-                if n == 0 { SkillPath::skill_md() } else { SkillPath::parse(&format!("scripts/{n}.sh")).unwrap() };
-            (path, File { bytes: text.as_bytes().into(), executable: false })
-        });
-        let limits = Limits { skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
-        let bundle = Bundle::from_files(files, &limits).unwrap();
+        let path = |n: usize| if n == 0 { "SKILL.md".to_owned() } else { format!("scripts/{n}.sh") };
+        let bundle = testkit::bundle(&texts.iter().enumerate().map(|(n, text)| (path(n), text)).collect::<Vec<_>>());
         assert!(bundle.total_bytes() > LARGE);
         let mut finder = Finder::new();
         for (path, file) in bundle.files() {

@@ -6,7 +6,7 @@ mod advice;
 mod flows;
 
 use scan::{Finding, Severity, scan};
-use skill::{Bundle, File, Limits, SkillPath};
+use testkit::bundle;
 
 const SKILL: &str = "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\n";
 
@@ -22,12 +22,7 @@ fn scanned_with(text: &str, path: &str, other: &str) -> Vec<Finding> {
 
 /// Returns the findings of a skill whose text and other files are given.
 fn scanned_files(text: &str, others: &[(&str, &str)]) -> Vec<Finding> {
-    let file = |path: &str, text: &str| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
-    let others = others.iter().map(|(path, text)| file(path, text));
-    let files = std::iter::once(file("SKILL.md", &format!("{SKILL}{text}\n"))).chain(others);
-    scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
+    scan(&bundle(&[others, &[("SKILL.md", &format!("{SKILL}{text}\n"))]].concat())).findings
 }
 
 fn of<'f>(findings: &'f [Finding], rule: &str) -> &'f Finding {
@@ -153,12 +148,8 @@ fn message_about_an_unnamed_host_states_the_act() {
 #[test]
 fn missing_permission_is_named_with_its_place() {
     let skill = "---\nname: notes\ndescription: Keeps notes.\npermissions: []\n---\n\nRun it.\n";
-    let file = |path: &str, text: &str| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
-    };
     let script = "import subprocess\nsubprocess.run(['pandoc', 'a'])\n";
-    let files = [file("SKILL.md", skill), file("scripts/a.py", script)];
-    let found = scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings;
+    let found = scan(&bundle(&[("SKILL.md", skill), ("scripts/a.py", script)])).findings;
     let exceeded = of(&found, "permissions-exceeded");
     assert_eq!(exceeded.remedy, "add `bash` to `permissions` in SKILL.md:4, or delete the call");
 }

@@ -40,8 +40,6 @@ fn primary(c: char) -> (usize, char) {
 
 #[cfg(test)]
 mod tests {
-    use skill::{File, Limits, SkillPath};
-
     use super::*;
 
     #[test]
@@ -58,11 +56,7 @@ mod tests {
 
     #[test]
     fn fingerprint_ignores_hidden_files() {
-        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-        let files = |paths: &[(&str, &str)]| {
-            let files = paths.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-            fingerprint(&Bundle::from_files(files, &Limits::default()).unwrap())
-        };
+        let files = |files: &[(&str, &str)]| fingerprint(&testkit::bundle(files));
         let seen = files(&[("SKILL.md", "a\n"), ("references/x.md", "b\n")]);
         assert_eq!(seen, files(&[("SKILL.md", "a\n"), ("references/x.md", "b\n"), (".gitignore", "c\n")]));
         let line = |path: &str, text: &str| format!("{path}:{}", hex(&Sha256::digest(text)));

@@ -10,7 +10,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use skill::{Bundle, Digest, File, Limits, Owner, SkillPath, archive};
+use skill::{Bundle, Digest, Limits, Owner, archive};
 use tower::ServiceExt;
 
 use crate::{Hub, NewToken, Scope, Settings, Visibility, api::Shared, serve::app};
@@ -98,11 +98,7 @@ fn skill_md(name: &str, version: &str) -> String {
 }
 
 fn bundle(name: &str, version: &str, extra: &[(&str, &str)]) -> Bundle {
-    let skill_md = skill_md(name, version);
-    let files = [("SKILL.md", skill_md.as_str())].into_iter().chain(extra.iter().copied());
-    let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-    Bundle::from_files(files.map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text))), &Limits::default())
-        .unwrap()
+    testkit::bundle(&[extra, &[("SKILL.md", &skill_md(name, version))]].concat())
 }
 
 fn names(index: &Value) -> Vec<&str> {

@@ -10,7 +10,7 @@ use axum::{
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use semver::Version;
-use skill::{Bundle, File, Limits, Owner, SkillPath, archive};
+use skill::{Owner, archive};
 use tower::ServiceExt;
 use web::pages::POLICY;
 
@@ -65,10 +65,7 @@ impl Server {
     fn publish(&self, name: &str, version: &str, body: &str, files: &[(&str, &str)]) {
         let bare = name.split('/').next_back().unwrap();
         let text = format!("---\nname: {bare}\ndescription: Takes <b>notes</b> of meetings. 记录会议。\n---\n{body}");
-        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-        let all = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-        let all = all.chain([(SkillPath::parse("SKILL.md").unwrap(), file(&text))]);
-        let bundle = Bundle::from_files(all, &Limits::default()).unwrap();
+        let bundle = testkit::bundle(&[files, &[("SKILL.md", &text)]].concat());
         let submission = Submission {
             name: name.parse().unwrap(),
             version: Version::parse(version).unwrap(),

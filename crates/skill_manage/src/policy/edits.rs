@@ -43,19 +43,14 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use scan::Verdict;
-    use skill::{Bundle, File, Limits, SkillName, SkillPath};
+    use skill::SkillName;
+    use testkit::bundle;
 
     use super::*;
     use crate::policy::{Layer, Preset, Rule};
 
     const ONE: &str = "---\nname: pdf\n---\none\n";
     const TWO: &str = "---\nname: pdf\n---\ntwo\n";
-
-    fn bundle(files: &[(&str, &str)]) -> Bundle {
-        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
-        let files = files.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
-        Bundle::from_files(files, &Limits::default()).unwrap()
-    }
 
     fn objection(policy: &Policy, after: &[(&str, &str)], verdict: Verdict, is_return: bool) -> Option<String> {
         let (skill, before) = (SkillName::parse("pdf").unwrap(), bundle(&[("SKILL.md", ONE)]));

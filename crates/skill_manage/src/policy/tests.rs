@@ -1,18 +1,12 @@
 //! Tests of every preset, actor, class of change and verdict, and of rules and layers.
 
 use library::{Actor, Origin, SourceDigest, SourceSkill};
-use skill::{Bundle, File, Limits, SkillName, SkillPath, diff};
+use skill::{Bundle, SkillName, diff};
+use testkit::bundle_with_modes;
 
 use super::*;
 
 const MD: &str = "---\nname: a\n---\n";
-
-fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
-    let files = files.iter().map(|(path, text, executable)| {
-        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: *executable })
-    });
-    Bundle::from_files(files, &Limits::default()).unwrap()
-}
 
 /// Change to be decided, by default a patch by an agent.
 struct Case<'a> {
@@ -30,8 +24,8 @@ impl Case<'_> {
             actor: Actor::new(ActorKind::Agent, "x"),
             actions: &[Action::Patch],
             installed: false,
-            before: bundle(before),
-            after: bundle(after),
+            before: bundle_with_modes(before),
+            after: bundle_with_modes(after),
             verdict: Verdict::Allow,
         }
     }
@@ -284,7 +278,8 @@ fn whole_skill_changes_need_explicit_rules() {
     let rule = |text: &str| -> Rule { serde_json::from_str(text).unwrap() };
     let layer = |preset, rules| Layer { file: "policy.toml".to_owned(), preset, rules, why: None };
     let policy = |text: &str| Policy::new(layer(Some(Preset::Open), vec![rule(text)]), Vec::new());
-    let (empty, files) = (Bundle::default(), bundle(&[("SKILL.md", MD, false), ("scripts/a.sh", "1", false)]));
+    let (empty, files) =
+        (Bundle::default(), bundle_with_modes(&[("SKILL.md", MD, false), ("scripts/a.sh", "1", false)]));
     let skill = SkillName::parse("team-a").unwrap();
     let asked = |policy: &Policy, kind, action, before: &Bundle, after: &Bundle| {
         let change = SkillChange { skill: &skill, action, origin: None, before, after, verdict: Verdict::Warn };

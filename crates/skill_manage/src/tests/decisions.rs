@@ -14,7 +14,7 @@ use crate::{
 
 /// Creates a waiver of the finding that blocks a proposed script.
 fn waive_script(place: &Fixture, script: &str) -> StoredWaiver {
-    let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
+    let bundle = bundle(&[("SKILL.md", skill_md("s", "# S\n").as_str()), ("scripts/new.sh", script)]);
     let report = scan::scan(&bundle);
     let content = Some(File { bytes: script.as_bytes().into(), executable: false });
     let at = path("scripts/new.sh");
@@ -50,7 +50,7 @@ fn waiver_releases_only_the_reviewed_content() {
 
 /// Returns the waivers under which a skill with this script passes.
 fn accept(script: &str, reason: &str) -> Result<Vec<StoredWaiver>, crate::WaiveError> {
-    let files = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
+    let files = bundle(&[("SKILL.md", skill_md("s", "# S\n").as_str()), ("scripts/new.sh", script)]);
     let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
     let (reviewer, now) = (ann(), Timestamp::now());
     let waivers = waivers_for(&name("s"), &blocked, reason, &reviewer, now, &skill::Limits::default())?;

@@ -86,11 +86,8 @@ fn linked_skill_folder_is_never_followed() {
 fn known_problem_does_not_block_edit() {
     let place = Fixture::new();
     let mut library = place.open();
-    let broken = Bundle::from_files(
-        [(SkillPath::skill_md(), file("---\nname: Other_Name\ndescription: d\n---\nbody\n", false))],
-        &Limits::default(),
-    );
-    put(&mut library, &broken.unwrap());
+    let broken = [("SKILL.md", "---\nname: Other_Name\ndescription: d\n---\nbody\n")];
+    put(&mut library, &testkit::bundle(&broken));
     place.write("pdf/SKILL.md", "---\nname: Other_Name\ndescription: d\n---\nbetter body\n");
     assert_eq!(snapshot(&mut library).unwrap().base.unwrap().number, 2);
 }
