@@ -22,7 +22,7 @@ use skill::{
 };
 use thiserror::Error;
 
-use super::{manifest, plugin};
+use super::{Marketplace, Plugin, PluginSource};
 use crate::{
     install::InstallError,
     plugin_manifest::{self, MANIFEST},
@@ -187,9 +187,9 @@ pub fn export_marketplace(
 
 /// Formats the manifest of a folder with the plugins of these releases.
 fn text_of(name: &str, only: Option<&Owner>, entries: &[Entry]) -> String {
-    let source = |entry: &Entry| json!(format!("./plugins/{}", entry.name));
-    let plugins = entries.iter().map(|entry| plugin(entry, only, &source(entry))).collect();
-    pretty(&manifest(name, only.map_or(name, Owner::as_str), plugins))
+    let source = |entry: &Entry| PluginSource::Folder(format!("./plugins/{}", entry.name));
+    let plugins = entries.iter().map(|entry| Plugin::of(entry, only, source(entry))).collect();
+    pretty(&json!(Marketplace::new(name, only.map_or(name, Owner::as_str), plugins)))
 }
 
 fn pretty(document: &Value) -> String {

@@ -15,9 +15,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use client::plugin_marketplace;
+use client::plugin_marketplace::{Marketplace, Plugin, PluginError, PluginSource, plugin_files};
 use registry_index::Entry;
-use serde_json::{Value, json};
 use skill::{Owner, archive};
 use web::{Client, extract::Path};
 
@@ -36,21 +35,19 @@ pub fn router() -> Router<Shared> {
 
 /// Renders a release as a plugin of a marketplace, which is for `only` one owner. Returns `None` if the paths of its
 /// files are too long for a plugin.
-pub fn as_plugin(base: &str, only: Option<&Owner>, entry: &Entry, facts: &Facts) -> Option<Value> {
+pub fn as_plugin<'a>(base: &str, only: Option<&Owner>, entry: &'a Entry, facts: &Facts) -> Option<Plugin<'a>> {
     let url = format!("{base}/.claude-plugin/{}/{}/plugin.zip", entry.name, entry.version);
-    let source = json!({"source": "archive", "url": url, "sha256": facts.plugin?.hex()});
-    Some(plugin_marketplace::plugin(entry, only, &source))
+    let source = PluginSource::Archive { source: "archive", url, sha256: facts.plugin?.hex() };
+    Some(Plugin::of(entry, only, source))
 }
 
-/// Renders a marketplace of a server with this base URL.
-pub fn as_marketplace(base: &str, only: Option<&Owner>, plugins: Vec<Value>) -> Value {
+/// Renders a marketplace of a server with this base URL as JSON.
+pub fn as_marketplace(base: &str, only: Option<&Owner>, plugins: Vec<Plugin<'_>>) -> Result<String, serde_json::Error> {
     let host = base.split("://").last().unwrap_or(base);
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
-    match only {
-        Some(owner) => plugin_marketplace::manifest(owner.as_str(), owner.as_str(), plugins),
-        None => plugin_marketplace::manifest(name.trim_matches('-'), host, plugins),
-    }
+    let (name, owner) = only.map_or((name.trim_matches('-'), host), |owner| (owner.as_str(), owner.as_str()));
+    serde_json::to_string(&Marketplace::new(name, owner, plugins))
 }
 
 /// Returns the archive of a plugin. The download is counted.
@@ -64,7 +61,7 @@ async fn plugin_archive(
     let entry = of_release(&hub, caller, at, |hub, entry| hub.check_open(entry).map(|()| entry.clone())).await?;
     let bundle = contents::files(&hub, &entry).await?;
     run(&hub, move |hub| {
-        let plugin = plugin_marketplace::plugin_files(&entry.name.name, &bundle).map_err(|error| unusable(&error))?;
+        let plugin = plugin_files(&entry.name.name, &bundle).map_err(|error| unusable(&error))?;
         count(hub, &entry, account, client);
         let zip = HeaderValue::from_static("application/zip");
         Ok(([(header::CONTENT_TYPE, zip)], archive::pack(&plugin).into_bytes()).into_response())
@@ -72,7 +69,7 @@ async fn plugin_archive(
     .await
 }
 
-fn unusable(error: &plugin_marketplace::PluginError) -> ApiError {
+fn unusable(error: &PluginError) -> ApiError {
     let message = format!("the skill cannot be a plugin: {error}");
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_path", message).hint("install it with `skillhub install`")
 }

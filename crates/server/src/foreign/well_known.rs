@@ -196,7 +196,7 @@ async fn rendered(hub: &Shared, kept: &FactsCache, form: &Form, part: Part) -> R
                 let facts = kept.facts(hub, entry).await?;
                 plugins.extend(as_plugin(base, only.as_ref(), entry, &facts));
             }
-            serde_json::to_string(&as_marketplace(base, only.as_ref(), plugins))
+            as_marketplace(base, only.as_ref(), plugins)
         }
     };
     text.map_err(|error| ApiError::broken(&error))
