@@ -28,7 +28,8 @@ const SAME_NAME: f64 = 100.0;
 /// Returns the skills whose name, title, description or path contain words of the query, best first. An empty query finds
 /// nothing. Rare words count more than common ones.
 ///
-/// The words are those of a search in registries, but an agent asks in sentences: one matching word is enough. Each text is scanned once per search. There is no index that could become stale.
+/// The words are those of a search in registries, but an agent asks in sentences: one matching word is enough. Each text
+/// is scanned once per search. There is no index that could become stale.
 pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = ParsedQuery::of(query);
     let asked = query.trim().to_lowercase();
@@ -85,11 +86,18 @@ fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
 
 /// Parsed query: its words, and two indexes of them.
 struct ParsedQuery {
-    words: Vec<String>,
+    words: Vec<Word>,
     /// Words by their first byte.
     by_first: Vec<Vec<usize>>,
     /// True for two bytes with which a query word starts, in either case. A text has far fewer such places than words.
     starts: Box<[bool; PAIRS]>,
+}
+
+/// Word of a query.
+struct Word {
+    text: String,
+    /// Number of its bytes with which all of its forms begin.
+    stem_bytes: usize,
 }
 
 /// Number of pairs of bytes.
@@ -105,7 +113,7 @@ impl ParsedQuery {
         let words = words_of(query);
         let (mut by_first, mut starts) = (vec![Vec::new(); 256], Box::new([false; PAIRS]));
         for (at, word) in words.iter().enumerate() {
-            let [first, second, ..] = *word.as_bytes() else { continue };
+            let [first, second, ..] = *word.text.as_bytes() else { continue };
             by_first[usize::from(first)].push(at);
             let cases = |byte: u8| [byte, byte.to_ascii_uppercase()];
             for first in cases(first) {
@@ -164,7 +172,7 @@ impl ParsedQuery {
         }
         let text = &text[start..];
         for at in &self.by_first[usize::from(text[0].to_ascii_lowercase())] {
-            if let Some(share) = share(&self.words[*at], text) {
+            if let Some(share) = self.words[*at].share(text) {
                 note(*at, share);
             }
         }
@@ -172,16 +180,16 @@ impl ParsedQuery {
 
     /// Searches words of other scripts: pairs of adjacent characters, or parts of a word.
     fn look_inside(&self, word: &str, note: &mut impl FnMut(usize, f64)) {
-        for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.is_ascii()) {
-            if word.contains(wanted.as_str()) {
-                note(at, if word == wanted { 1.0 } else { PART });
+        for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.text.is_ascii()) {
+            if word.contains(wanted.text.as_str()) {
+                note(at, if word == wanted.text { 1.0 } else { PART });
             }
         }
     }
 }
 
 /// Splits a query into distinct words. A name such as `pdf-forms` is several words, as in the texts.
-fn words_of(query: &str) -> Vec<String> {
+fn words_of(query: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for term in terms(query) {
         match term {
@@ -191,26 +199,27 @@ fn words_of(query: &str) -> Vec<String> {
     }
     found.sort_unstable();
     found.dedup();
-    found
+    found.into_iter().map(|text| Word { stem_bytes: Stem::of(&text).start().len(), text }).collect()
 }
 
-/// Compares a query word with the ASCII word at the beginning of a text.
-fn share(wanted: &str, text: &[u8]) -> Option<f64> {
-    let starts_with =
-        |part: &str| text.get(..part.len()).is_some_and(|start| start.eq_ignore_ascii_case(part.as_bytes()));
-    let stem = Stem::of(wanted);
-    if !starts_with(stem.start()) {
-        return None;
-    }
-    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
-    let word = text[..end].to_ascii_lowercase();
-    let word = std::str::from_utf8(&word).ok()?;
-    if word == wanted {
-        Some(1.0)
-    } else if Stem::of(word) == stem {
-        Some(FORM)
-    } else {
-        (wanted.len() > 2 && word.starts_with(wanted)).then_some(PART)
+impl Word {
+    /// Compares it with the ASCII word at the beginning of a text.
+    fn share(&self, text: &[u8]) -> Option<f64> {
+        let wanted = self.text.as_bytes();
+        if !text.get(..self.stem_bytes)?.eq_ignore_ascii_case(&wanted[..self.stem_bytes]) {
+            return None;
+        }
+        let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+        let word = &text[..end];
+        if word.eq_ignore_ascii_case(wanted) {
+            return Some(1.0);
+        }
+        let word = String::from_utf8(word.to_ascii_lowercase()).ok()?;
+        if Stem::of(&word) == Stem::of(&self.text) {
+            Some(FORM)
+        } else {
+            (wanted.len() > 2 && word.starts_with(&self.text)).then_some(PART)
+        }
     }
 }
 
