@@ -28,8 +28,8 @@ const SAME_NAME: f64 = 100.0;
 /// Returns the skills whose name, title, description or path contain words of the query, best first. An empty query finds
 /// nothing. Rare words count more than common ones.
 ///
-/// The words are those of a search in registries, but an agent asks in sentences: one matching word is enough. Each text
-/// is scanned once per search. There is no index that could become stale.
+/// The words are those of a search in registries, but an agent asks in sentences: one matching word is enough.
+/// Each text is scanned once per search. There is no index that could become stale.
 pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = ParsedQuery::of(query);
     let asked = query.trim().to_lowercase();
