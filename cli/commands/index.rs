@@ -50,7 +50,7 @@ pub enum IndexCommand {
 /// Flags of `index export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Registry: a folder, or with --marketplace also a name, a server or a git URL
+    /// Registry: a folder, or with --marketplace also a name or a git URL
     #[arg(value_name = "REGISTRY")]
     dir: PathBuf,
     /// Folder to create; with --marketplace also an earlier export, or an empty git repository

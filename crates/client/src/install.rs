@@ -197,7 +197,7 @@ impl Installer<'_> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let lock = LastRead::of(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
-        let orders = orders(request, &lock)?;
+        let orders = orders(request, &lock, self.user_home)?;
         self.prefetch.fetch(self.home, self.registries, &orders, request, &lock, self.progress);
         let (items, needs) = items(self.inputs(), orders, request, &lock)?;
         let mut fetched = Vec::new();

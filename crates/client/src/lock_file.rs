@@ -189,9 +189,8 @@ impl Fails for LockFileError {
                 "run `skillhub doctor --fix`, which merges the lines that agree and lists the rest, or resolve the \
                  conflicts yourself",
             ),
-            Self::Damaged { .. } => {
-                integrity.hint("restore the last good version of the file, or delete it and install again")
-            }
+            Self::Damaged { .. } => integrity
+                .hint("restore the last good version of the file, or delete it and run `skillhub doctor --fix`"),
             Self::Newer { .. } | Self::NewerKind { .. } => integrity.hint("update skillhub; the file was not changed"),
             Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
                 .hint("uninstall skills that you do not use, or install into another project's library"),

@@ -73,6 +73,19 @@ fn frozen_refuses_unknown_content() {
 }
 
 #[test]
+fn frozen_knows_a_folder_by_any_path() {
+    let world = World::new();
+    let folder = world.project().join("sources/notes");
+    write(&folder.join("SKILL.md"), &skill_md("notes", "One."));
+    let spec = folder.to_str().unwrap();
+    world.install_one(spec);
+    let other = format!("{spec}/../notes");
+    assert_eq!(world.install_with(&frozen(&[&other])).unwrap()[0].status, InstallStatus::Unchanged);
+    let error = world.install_with(&frozen(&[&format!("{spec}/..")])).unwrap_err();
+    assert_eq!(error.failure().code, "lock_differs", "{error}");
+}
+
+#[test]
 fn frozen_leaves_pending_lines_unwritten() {
     let world = World::new();
     for skill in ["pdf", "csv"] {

@@ -219,7 +219,7 @@ pub enum InstallError {
         wanted: SkillName,
     },
     /// The installed skill was changed here since, and another release is requested.
-    #[error("{name} {installed} has local changes, which {wanted} would overwrite")]
+    #[error("{} has local changes, which {wanted} would overwrite", format!("{name} {installed}").trim_end())]
     Evolved {
         /// Bare name of the skill.
         name: SkillName,

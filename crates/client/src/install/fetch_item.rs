@@ -1,5 +1,7 @@
 //! [`FetchItem`]: one item that an install fetches.
 
+use std::path::Path;
+
 use registry_index::ReleaseSelector;
 use semver::Version;
 use skill::QualifiedName;
@@ -7,6 +9,7 @@ use skill::QualifiedName;
 use super::{InstallError, InstallRequest};
 use crate::{
     lock_file::{LockFile, LockedSkill},
+    paths,
     spec::{Spec, VersionRequest},
 };
 
@@ -56,7 +59,11 @@ fn fits(request: &VersionRequest, version: Option<&str>) -> bool {
 }
 
 /// Returns the items to fetch: the requested specs, or the entries of the lock file.
-pub(super) fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<FetchItem>, InstallError> {
+pub(super) fn orders(
+    request: &InstallRequest,
+    lock: &LockFile,
+    user_home: Option<&Path>,
+) -> Result<Vec<FetchItem>, InstallError> {
     if request.specs.is_empty() {
         if lock.is_empty() {
             return Err(InstallError::NothingLocked { path: lock.path().to_owned() });
@@ -66,15 +73,19 @@ pub(super) fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Fe
     if !request.frozen {
         return Ok(request.specs.iter().cloned().map(FetchItem::Spec).collect());
     }
-    request.specs.iter().map(|spec| frozen_order(spec, lock)).collect()
+    request.specs.iter().map(|spec| frozen_order(spec, lock, user_home)).collect()
 }
 
 /// Returns the lock file entry for a spec. It must exist and satisfy the request.
-fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<FetchItem, InstallError> {
+fn frozen_order(spec: &Spec, lock: &LockFile, user_home: Option<&Path>) -> Result<FetchItem, InstallError> {
+    // A folder or archive is noted with its absolute path.
+    let text = spec.to_string();
+    let path = library::resolve(&paths::expanded(&text, user_home)).ok().map(|path| path.display().to_string());
+    let is_of = |skill: &&LockedSkill| skill.requested == text || Some(&skill.requested) == path.as_ref();
     let (locked, request) = match spec {
         Spec::Qualified { name, request } => (lock.get(&name.to_string()), Some(request)),
         Spec::Bare { name, request } => (lock.find(name), Some(request)),
-        other => (lock.skills().find(|skill| skill.requested == other.to_string()), None),
+        _ => (lock.skills().find(is_of), None),
     };
     let differs = |what: &str| InstallError::lock_is_frozen(spec.to_string(), what.to_owned());
     let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;

@@ -86,6 +86,9 @@ pub enum MarketplaceError {
     Release(#[from] Box<InstallError>),
     /// A name in the index is not a spec.
     Spec(#[from] SpecError),
+    /// The registry is a server, which lists its skills one page at a time.
+    #[error("{0} is a server, which is a marketplace itself")]
+    Server(String),
     /// The name of the marketplace is invalid.
     #[error("{0:?} cannot be the name of a marketplace")]
     Name(String),
@@ -127,6 +130,8 @@ impl Fails for MarketplaceError {
             Self::Read(error) => error.failure(),
             Self::Release(error) => error.failure(),
             Self::Spec(error) => error.failure(),
+            Self::Server(url) => Failure::new(FailureKind::Usage, "usage")
+                .hint(format!("in Claude Code: /plugin marketplace add {}/{MANIFEST}", url.trim_end_matches('/'))),
             Self::Name(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_name").hint("use lowercase letters, digits and hyphens")
             }
@@ -162,7 +167,11 @@ pub fn export_marketplace(
     let name = request.name.or(only.map(Owner::as_str)).unwrap_or("skillhub").to_owned();
     Owner::parse(&name).map_err(|_| MarketplaceError::Name(name.clone()))?;
     let is_wanted = |entry: &Entry| request.owners.is_empty() || request.owners.contains(&entry.name.owner);
-    let mut entries = registries.default_one()?.with_all_lines()?.all()?;
+    let index = registries.default_one()?.with_all_lines().map_err(|error| match error {
+        RegistryError::NotHere(url) => MarketplaceError::Server(url),
+        other => other.into(),
+    })?;
+    let mut entries = index.all()?;
     entries.retain(is_wanted);
     let text = |entries: &[Entry]| text_of(&name, only, entries);
     check_size(entries.len(), text(&entries).len())?;
