@@ -60,7 +60,9 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     }
     let agents = AgentViews::of(context, &catalogue, named)?;
     let (changed, news) = inbox::news(context, &catalogue)?;
-    let document = overview.document_with(agents.document(), &changed);
+    let hosts = agents.document();
+    let is_sound = overview.damaged().next().is_none() && hosts.problems.is_empty();
+    let document = overview.document_with(hosts, &changed);
     context.out.answer(&document, |out| {
         for skill in skills {
             let style = match skill.state {
@@ -103,7 +105,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         Ok(())
     })?;
-    Ok(if document["ok"] == true { Exit::Done } else { Exit::Integrity })
+    Ok(if is_sound { Exit::Done } else { Exit::Integrity })
 }
 
 /// Formats the lines about a skill's folder that follow its name.

@@ -188,7 +188,7 @@ def overview(files: list[Path]) -> str:
         schema = json.loads(file.read_text())
         text = " ".join(paragraphs(schema)) or schema.get("title", "")
         rows.append(f"| [`{file.stem}`]({file.stem}.md) | {prose(text)} |")
-    intro = "JSON documents that other programs read or write. Fields may be added in later versions; none is renamed or removed."
+    intro = "JSON documents that other programs read or write. Fields may be added in later versions; none is renamed or removed, except in answers to clients of other projects, which follow their protocols."
     return "\n\n".join(["# JSON documents", intro, "\n".join(["| document | contents |", "|---|---|", *rows])])
 
 

@@ -13,14 +13,17 @@ use crate::{context::Context, exit::CliError};
 /// Compares the lock file with the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
-    let has_all = matches!(client::has_pending_lines(library), Ok(false));
-    // Lines that the lock file already has are left by a loss of power, and are no fault.
-    let is_fine = has_all && (!findings.fix || client::write_pending_lines(library).is_ok());
-    if !is_fine {
+    if !matches!(client::has_pending_lines(library), Ok(false)) {
         let message = "entries of the last operation are not written yet";
         findings.mendable("lock_file", "lock_lines_pending", path.display(), message, || {
             client::write_pending_lines(library).map(|()| "written".to_owned()).map_err(|error| error.to_string())
         });
+    } else if findings.fix
+        // Lines that the lock file already has, or damaged ones, are left by a loss of power, and are no fault.
+        && let Err(error) = client::write_pending_lines(library)
+    {
+        let message = format!("lock-lines.json cannot be deleted: {error}");
+        findings.cannot("lock_file", "lock_lines_pending", library.own_path().display(), message);
     }
     if let Err(error @ client::LockFileError::ConflictMarkers { .. }) = client::LockFile::read(&path) {
         findings

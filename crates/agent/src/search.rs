@@ -1,6 +1,6 @@
 //! [`search()`]: full-text search over the names, titles, descriptions and paths of skills.
 
-use skill::terms::{Stem, Term, indexed, terms, words};
+use skill::terms::{Stem, folded, indexed, terms, words};
 
 use crate::listed_skill::ListedSkill;
 
@@ -12,6 +12,9 @@ pub struct Hit<'a> {
     /// Relevance score, comparable only within one search.
     pub score: f64,
 }
+
+/// Largest number of query words. It is more than most descriptions have; agents send queries of any length.
+const WORDS: usize = 500;
 
 /// Weights of a match in the name, the title, the description and the path.
 const FIELDS: [f64; 4] = [4.0, 4.0, 1.0, 0.5];
@@ -32,12 +35,12 @@ const SAME_NAME: f64 = 100.0;
 /// Each text is scanned once per search. There is no index that could become stale.
 pub fn search<'a>(skills: &[&'a ListedSkill], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = ParsedQuery::of(query);
-    let asked = query.trim().to_lowercase();
+    let asked = folded(query.trim());
     let mut having = vec![0_usize; wanted.words.len()];
     let mut found: Vec<(&'a ListedSkill, Vec<Match>)> = Vec::new();
     for listed in skills {
         let matches = wanted.matches(listed);
-        for word in whole_words(&matches) {
+        for word in found_words(&matches) {
             having[word] += 1;
         }
         if !matches.is_empty() || !asked.is_empty() && listed.name.as_str() == asked {
@@ -77,7 +80,7 @@ struct Match {
 }
 
 /// Returns the query words that occur in a skill, in any form, without duplicates.
-fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
+fn found_words(matches: &[Match]) -> impl Iterator<Item = usize> {
     let mut words: Vec<usize> = matches.iter().filter(|at| at.share > PART).map(|at| at.word).collect();
     words.sort_unstable();
     words.dedup();
@@ -178,25 +181,38 @@ impl ParsedQuery {
         }
     }
 
-    /// Searches words of other scripts: pairs of adjacent characters, or parts of a word.
+    /// Searches words of other scripts: pairs of adjacent characters, or single ones.
     fn look_inside(&self, word: &str, note: &mut impl FnMut(usize, f64)) {
         for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.text.is_ascii()) {
             if word.contains(wanted.text.as_str()) {
-                note(at, if word == wanted.text { 1.0 } else { PART });
+                let is_pair = wanted.text.chars().nth(1).is_some();
+                note(at, if is_pair || word == wanted.text { 1.0 } else { PART });
             }
         }
     }
 }
 
-/// Splits a query into distinct words. A name such as `pdf-forms` is several words, as in the texts.
+/// Splits a query into distinct words. A name such as `pdf-forms` is several words, as in the texts. Words of other
+/// scripts are split into pairs of adjacent characters, since their forms and borders are not known.
 fn words_of(query: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for term in terms(query) {
-        match term {
-            Term::Word(word) => found.extend(words(&word).filter(|word| word.len() > 1).map(str::to_owned)),
-            Term::Gram(gram) => found.push(gram),
+        for word in words(term.prefix()) {
+            if found.len() >= WORDS {
+                break;
+            }
+            if word.is_ascii() {
+                found.extend((word.len() > 1).then(|| word.to_owned()));
+                continue;
+            }
+            let letters: Vec<char> = word.chars().take(WORDS).collect();
+            if let [letter] = letters.as_slice() {
+                found.push(letter.to_string());
+            }
+            found.extend(letters.windows(2).map(String::from_iter));
         }
     }
+    found.truncate(WORDS);
     found.sort_unstable();
     found.dedup();
     found.into_iter().map(|text| Word { stem_bytes: Stem::of(&text).start().len(), text }).collect()
@@ -248,6 +264,28 @@ mod tests {
         assert_eq!(found("letters"), ["letters"]);
         assert!(found("").is_empty() && found("zzz").is_empty());
         assert_eq!(search(&all, "document", 1).len(), 1);
+    }
+
+    #[test]
+    fn other_scripts_match_by_pairs() {
+        for (text, query) in [
+            ("Заполняет документы и формы PDF.", "документов"),
+            ("Заполняет документы и формы PDF.", "заполнить форму"),
+            ("แปลเอกสารเป็นภาษาไทย", "เอกสารภาษา"),
+            ("Writes résumés.", "résumer"),
+            ("Prüft und übersetzt Texte.", "prüfen"),
+            ("Prüft und übersetzt Texte.", "Übersetzung"),
+        ] {
+            assert_eq!(search(&[&ListedSkill::described("a", text)], query, 9).len(), 1, "{query}");
+        }
+    }
+
+    #[test]
+    fn long_queries_are_truncated() {
+        for between in [" ", "-", ".", ""] {
+            let query: String = (0..20_000).map(|at| format!("w{at}ж{between}")).collect();
+            assert!(words_of(&query).len() <= WORDS);
+        }
     }
 
     #[test]

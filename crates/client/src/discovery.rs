@@ -234,14 +234,23 @@ impl Fails for PickError {
 impl DiscoveredSkill {
     /// Creates an entry for a folder whose `SKILL.md` has this content.
     pub fn new(folder: String, skill_md: &[u8]) -> Self {
+        let file = File { bytes: skill_md.into(), executable: false };
+        let parsed = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap_or_default();
+        let skill = Self::of(folder, skill_md, &parsed);
+        if skill.folder.is_empty() { Self { parsed, ..skill } } else { skill }
+    }
+
+    /// Creates an entry for a skill that is read already.
+    pub fn of_bundle(bundle: &Bundle) -> Self {
+        Self::of(String::new(), bundle.skill_md().unwrap_or_default().as_bytes(), bundle)
+    }
+
+    fn of(folder: String, skill_md: &[u8], bundle: &Bundle) -> Self {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
-        let (limits, file) = (Limits::default(), File { bytes: skill_md.into(), executable: false });
-        let parsed = Bundle::from_files([(SkillPath::skill_md(), file)], &limits).unwrap_or_default();
-        let loaded = validate::load_bundle(&parsed, &last, &limits).ok();
+        let loaded = validate::load_bundle(bundle, &last, &Limits::default()).ok();
         let title = loaded.as_ref().and_then(|loaded| loaded.frontmatter.title());
         let (name, description) = loaded.map_or((last, String::new()), |loaded| (loaded.name, loaded.description));
-        let skill_md = Digest::of_bytes(skill_md);
-        let parsed = if folder.is_empty() { parsed } else { Bundle::default() };
+        let (skill_md, parsed) = (Digest::of_bytes(skill_md), Bundle::default());
         Self { folder, name, title, description, skill_md, parsed, plugins: Vec::new(), is_nested: false }
     }
 

@@ -63,6 +63,7 @@ pub struct Plugin<'a> {
     skills: [String; 1],
     /// License of the skill.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     license: Option<&'a str>,
 }
 

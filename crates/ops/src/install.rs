@@ -33,7 +33,7 @@ impl InstallCallbacks<'_> {
 }
 
 impl Workspace {
-    /// Installs skills, and updates the links of earlier installs to what agents may see now.
+    /// Installs skills. Where one is linked, the links of earlier installs follow what agents may see now.
     ///
     /// # Errors
     /// A library, the configuration or the policy cannot be read, or the request fails as a whole.

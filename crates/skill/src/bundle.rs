@@ -162,7 +162,8 @@ impl Bundle {
     /// Returns this bundle with what was parsed of another one, if their frontmatters are the same text.
     #[must_use]
     pub fn with_frontmatter_of(mut self, other: &Self) -> Self {
-        if self.skill_md_file().and_then(block_of) == other.skill_md_file().and_then(block_of) {
+        let own = self.skill_md_file().and_then(block_of);
+        if own.is_some() && own == other.skill_md_file().and_then(block_of) {
             self.front = other.front.clone();
         }
         self

@@ -4,10 +4,12 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Value};
 
+use crate::shorten::{ECHO_CHARS, shortened};
+
 /// Parses a JSON text.
 ///
 /// # Errors
-/// A sentence with the field and the types of JSON, or with the line of the fault.
+/// A sentence with the field and the types of JSON. A text that is not JSON gets the line of the fault.
 pub fn parse_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, String> {
     let mut document = Deserializer::from_slice(text);
     let read = serde_path_to_error::deserialize(&mut document).map_err(explained)?;
@@ -25,23 +27,28 @@ pub fn read_json<T: DeserializeOwned>(document: Value) -> Result<T, String> {
 fn explained(error: serde_path_to_error::Error<serde_json::Error>) -> String {
     let field = error.path().to_string();
     let error = error.into_inner();
-    match error.is_data() {
-        true => json_fault(Some(field.as_str()).filter(|field| *field != "."), &error.to_string()),
-        false => error.to_string(),
+    if !error.is_data() {
+        return error.to_string();
     }
+    let at = format!(" at line {} column {}", error.line(), error.column());
+    let fault = error.to_string();
+    json_fault(Some(field.as_str()).filter(|field| *field != "."), fault.strip_suffix(&at).unwrap_or(&fault))
 }
 
 /// Describes an error of serde about a field, or about the whole document, without the names of types in Rust.
 pub fn json_fault(field: Option<&str>, error: &str) -> String {
-    let error = error.rsplit_once(" at line ").map_or(error, |(told, _)| told);
-    let field = field.map_or_else(|| "the request".to_owned(), |field| format!("`{field}`"));
-    let Some((fault, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
-    let of = |begin: &str| fault.strip_prefix(begin);
-    match (of("invalid type: ").or(of("invalid value: ")), of("unknown variant ")) {
-        (Some(found), _) => format!("{field} must be {}, not {}", in_json(expected), in_json(found)),
-        (None, Some(found)) => format!("{field} must be {expected}, not {found}"),
-        (None, None) => error.to_owned(),
+    let named = field.map_or_else(|| "the request".to_owned(), |field| format!("`{field}`"));
+    if let Some((fault, expected)) = error.rsplit_once(", expected ") {
+        if let Some(found) = ["invalid type: ", "invalid value: "].iter().find_map(|begin| fault.strip_prefix(begin)) {
+            let found = shortened(in_json(found), ECHO_CHARS);
+            return format!("{named} must be {}, not {found}", in_json(expected));
+        }
+        if let Some(found) = fault.strip_prefix("unknown variant ") {
+            return format!("{named} must be {expected}, not {}", shortened(found, ECHO_CHARS));
+        }
     }
+    // Names of unknown and missing fields are those of their object.
+    if field.is_some_and(|field| field.contains(['.', '['])) { format!("{named}: {error}") } else { error.to_owned() }
 }
 
 /// Translates the name of a type in an error of serde to the words of JSON.
@@ -85,12 +92,23 @@ mod tests {
         struct Request {
             #[serde(rename = "limits")]
             _limits: Vec<u32>,
+            #[serde(rename = "parts", default)]
+            _parts: Vec<Part>,
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Part {
+            #[serde(rename = "path")]
+            _path: String,
         }
         for (json, fault) in [
             (r#"{"limits": [1, "x"]}"#, "`limits[1]` must be a whole number from 0, not string \"x\""),
             (r#"{"limits": null}"#, "`limits` must be an array, not null"),
             ("{}", "missing field `limits`"),
             ("7", "the request must be an object, not integer `7`"),
+            (r#"{"limits": "look at line 5"}"#, "`limits` must be an array, not string \"look at line 5\""),
+            (r#"{"limits": [], "parts": [{}]}"#, "`parts[0]`: missing field `path`"),
+            (r#"{"limits": [], "parts": [{"pth": 1}]}"#, "`parts[0].pth`: unknown field `pth`, expected `path`"),
             ("{", "EOF while parsing an object at line 1 column 1"),
             (r#"{"limits": []} 7"#, "trailing characters at line 1 column 16"),
         ] {

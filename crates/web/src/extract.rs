@@ -88,15 +88,16 @@ pub fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 }
 
 /// Beginnings of the texts with which axum rejects a value. The field follows, and the error of serde.
-const BEFORE_FIELD: [&str; 2] =
-    ["Failed to deserialize the JSON body into the target type: ", "Failed to deserialize query string: "];
+const BEFORE_BODY: &str = "Failed to deserialize the JSON body into the target type: ";
+const BEFORE_QUERY: &str = "Failed to deserialize query string: ";
 
 /// Describes a rejection without the names of types in Rust.
 fn explained(text: &str) -> String {
     if let Some(fault) = text.strip_prefix("Failed to parse the request body as JSON: ") {
         return format!("the body is not valid JSON: {fault}");
     }
-    let Some(told) = BEFORE_FIELD.iter().find_map(|begin| text.strip_prefix(begin)) else { return text.to_owned() };
+    let body = text.strip_prefix(BEFORE_BODY).map(|told| told.rsplit_once(" at line ").map_or(told, |(told, _)| told));
+    let Some(told) = body.or_else(|| text.strip_prefix(BEFORE_QUERY)) else { return text.to_owned() };
     let (field, why) = match told.split_once(": ") {
         Some((field, why)) if !field.contains(' ') => (Some(field), why),
         _ => (None, told),

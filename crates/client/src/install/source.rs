@@ -358,9 +358,8 @@ impl<'a> Source<'a> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let bytes = read_below(folder, path.file_name().unwrap_or_default()).map_err(open)?;
         let bundle = unpack(&bytes, &origin)?;
-        let skill_md = bundle.skill_md().unwrap_or_default().to_owned();
         let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let skill = DiscoveredSkill::new(String::new(), skill_md.as_bytes());
+        let skill = DiscoveredSkill::of_bundle(&bundle);
         let place = origin.clone();
         let of = |skill| Origin::Archive { place, skill };
         self.candidate(&skill, &fallback, bundle, Local { requested: origin, local: true }, of)
@@ -368,7 +367,7 @@ impl<'a> Source<'a> {
 
     fn of_url(&self, url: &str) -> Result<Candidate, InstallError> {
         let bundle = unpack(&self.download(url, None)?, url)?;
-        let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+        let skill = DiscoveredSkill::of_bundle(&bundle);
         let file = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or_default();
         let fallback = file.get(..file.len().saturating_sub(".skill".len())).unwrap_or_default().to_owned();
         let of = |skill| Origin::Archive { place: url.to_owned(), skill };

@@ -40,6 +40,6 @@ pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError>
 /// The archive is invalid, or neither name is valid.
 pub fn upload_name(bytes: &[u8], file: &str) -> Result<SkillName, InstallError> {
     let bundle = unpack(bytes, if file.is_empty() { "the upload" } else { file })?;
-    let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+    let skill = DiscoveredSkill::of_bundle(&bundle);
     name_of(&skill, file).map(|(name, _)| name)
 }

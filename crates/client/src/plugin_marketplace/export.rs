@@ -167,7 +167,8 @@ pub fn export_marketplace(
     let name = request.name.or(only.map(Owner::as_str)).unwrap_or("skillhub").to_owned();
     Owner::parse(&name).map_err(|_| MarketplaceError::Name(name.clone()))?;
     let is_wanted = |entry: &Entry| request.owners.is_empty() || request.owners.contains(&entry.name.owner);
-    let index = registries.default_one()?.with_all_lines().map_err(|error| match error {
+    let registry = registries.default_one()?;
+    let index = registry.with_all_lines().map_err(|error| match error {
         RegistryError::NotHere(url) => MarketplaceError::Server(url),
         other => other.into(),
     })?;

@@ -126,7 +126,7 @@ impl Source<'_> {
             SiteApi::WellKnown => site.clone(),
         };
         let place = exact.to_string();
-        let skill = DiscoveredSkill::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
+        let skill = DiscoveredSkill::of_bundle(&bundle);
         let local = Local { requested: requested.to_string(), local: false };
         self.candidate(&skill, fallback, bundle, local, |skill| {
             let version = version.or_else(|| skill.version.clone());

@@ -119,7 +119,7 @@ pub struct Release {
     pub changelog_source: (),
     /// `MIT-0`, the only licence of ClawHub; null for any other.
     pub license: Option<&'static str>,
-    /// Files of the release; absent in lists.
+    /// Files of the release, only in the answer about one version.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ReleaseFile>")]
     pub files: Option<Vec<ReleaseFile>>,
@@ -340,7 +340,7 @@ pub struct NamedSkill {
 mod tests {
     use super::*;
 
-    /// Answers of a registry to `clawhub`. Times are milliseconds since 1970.
+    /// Answers of a registry to `clawhub`. Times are milliseconds since 1970. What the server does not store is null.
     #[derive(JsonSchema)]
     #[schemars(untagged)]
     #[expect(dead_code, reason = "has the types of the answers, for their schema")]
