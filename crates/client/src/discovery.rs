@@ -1,14 +1,14 @@
 //! [`SourceContents`]: discovery and selection of the skills in a source that may contain several.
 
+mod pick_error;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
-use skill::failure::{Fails, Failure, FailureKind, Hint, NextStep};
-use skill::{Bundle, Digest, File, Limits, SkillPath, shell_word, validate};
-use strsim::levenshtein;
-use thiserror::Error;
+use skill::{Bundle, Digest, File, Limits, SkillPath, validate};
 
+pub use self::pick_error::PickError;
 use crate::{
     plugin_manifest::{MANIFEST, MOST_BYTES, PluginManifest, PluginSource},
     spec::GitSpec,
@@ -19,9 +19,6 @@ pub(crate) const DEEPEST: usize = 10;
 
 /// Maximum number of folders searched, so that a whole disk is not searched by mistake.
 const MOST_FOLDERS: usize = 10_000;
-
-/// Maximum number of names in an error message.
-const MOST_NAMES: usize = 20;
 
 /// Maximum number of folders in a warning.
 const MOST_PLACES: usize = 3;
@@ -119,44 +116,6 @@ pub struct Pick {
     pub all: bool,
 }
 
-/// Reasons why the selection of skills is empty or ambiguous.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PickError {
-    /// The source does not contain a `SKILL.md`.
-    #[error("no skill was found in {origin}")]
-    None {
-        /// Source as shown to people.
-        origin: String,
-    },
-    /// The source has several skills and none was selected.
-    #[error("{origin} has {} skills: {}{}", skills.len(), names_of(skills), after(outside.as_deref()))]
-    Several {
-        /// Source as shown to people.
-        origin: String,
-        /// Skills and plugins to choose from.
-        skills: Vec<OfferedSkill>,
-        /// Sentence with the number and names of the skills outside the usual folders.
-        outside: Option<String>,
-    },
-    /// The source does not have the selected skill.
-    #[error("{origin} has no skill or plugin named {wanted}; it has {}", names_of(skills))]
-    Missing {
-        /// Source as shown to people.
-        origin: String,
-        /// Name that was selected.
-        wanted: String,
-        /// Skills and plugins of the source.
-        skills: Vec<OfferedSkill>,
-    },
-    /// The spec names a single skill, where a source of several is needed.
-    #[error("{0} is a single skill, not a source of several")]
-    Single(String),
-}
-
-fn after(outside: Option<&str>) -> String {
-    outside.map(|outside| format!("; {outside}")).unwrap_or_default()
-}
-
 /// Formats the sentence about skills outside the usual folders. One with the name of a usual skill is named by its
 /// folder. `None` if there are none.
 fn outside_of(skills: &[&DiscoveredSkill], usual: &[&DiscoveredSkill]) -> Option<String> {
@@ -171,16 +130,6 @@ fn outside_of(skills: &[&DiscoveredSkill], usual: &[&DiscoveredSkill]) -> Option
         .then(|| format!("{} more outside the usual folders: {named} (--skill {example})", skills.len()))
 }
 
-/// Joins the first names for a message. Skills of one name are distinguished by their folders.
-fn names_of(skills: &[OfferedSkill]) -> String {
-    let shared = shared_names(skills);
-    let name = |skill: &OfferedSkill| match shared.contains(skill.name.as_str()) && !skill.folder.is_empty() {
-        true => format!("{} in {}", skill.name, skill.folder),
-        false => skill.name.clone(),
-    };
-    first_of(skills.iter().map(name), MOST_NAMES)
-}
-
 /// Joins the first `most` texts, and counts the others.
 fn first_of(mut texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let mut named: Vec<String> = texts.by_ref().take(most).collect();
@@ -193,42 +142,6 @@ fn first_of(mut texts: impl ExactSizeIterator<Item = String>, most: usize) -> St
 pub fn shared_names(skills: &[OfferedSkill]) -> BTreeSet<&str> {
     let mut seen = BTreeSet::new();
     skills.iter().map(|skill| skill.name.as_str()).filter(|name| !seen.insert(*name)).collect()
-}
-
-/// Returns the hint for a source with several skills.
-fn choice_hint(origin: &str, skills: &[OfferedSkill]) -> Hint {
-    let shared = shared_names(skills);
-    let by_folder = skills.iter().find(|skill| shared.contains(skill.name.as_str()) && !skill.folder.is_empty());
-    let Some(skill) = by_folder else {
-        return "choose one with --skill NAME, or install all of them with --all; --list describes them".into();
-    };
-    let source = shell_word(origin);
-    Hint::from("choose one with --skill NAME or, if several have its name, by its folder, as in ")
-        .step(NextStep::Install(format!("{source} --skill {}", shell_word(&skill.folder))))
-        .text("; to see the address of each: ")
-        .last(NextStep::Install(format!("{source} --list")))
-}
-
-impl Fails for PickError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::None { .. } => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("name a folder that has a SKILL.md")
-            }
-            Self::Several { origin, skills, .. } => {
-                Failure::new(FailureKind::Conflict, "ambiguous_name").hint(choice_hint(origin, skills))
-            }
-            Self::Missing { wanted, skills, .. } => {
-                let near = skills.iter().map(|skill| (levenshtein(wanted, &skill.name), &skill.name)).min();
-                let near = near.filter(|(distance, name)| *distance <= name.chars().count() / 2);
-                let meant = near.map(|(_, name)| format!("did you mean {name}? ")).unwrap_or_default();
-                Failure::new(FailureKind::NotFound, "not_found")
-                    .hint(format!("{meant}add --list to see the skills of the source"))
-            }
-            Self::Single(_) => Failure::new(FailureKind::Usage, "invalid_spec")
-                .hint("name a folder, or a repository as in github:owner/repo"),
-        }
-    }
 }
 
 impl DiscoveredSkill {

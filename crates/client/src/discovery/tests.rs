@@ -1,6 +1,8 @@
 //! Tests of the search for skills in a source.
 
-use super::*;
+use skill::failure::Fails;
+
+use super::{pick_error::names_of, *};
 
 fn contents(folders: &[&str]) -> SourceContents {
     let found = folders.iter().map(|folder| DiscoveredSkill::new((*folder).to_owned(), b""));
