@@ -69,7 +69,7 @@ const ARGUMENTS: [(&str, &str, Option<Kind>); 17] = [
     ("review keep", "skills", Some(Kind::SkillsAtRevisions)),
 ];
 
-/// Returns the values that complete the last word, one per line; empty if there are none or they cannot be read. `root`
+/// Returns the completions of the last word, one per line; an empty text if there are none, or after an error. `root`
 /// is the whole command line. Nothing is written or fetched.
 pub fn lines(global: &Global, words: &[String], root: Command) -> String {
     let line = CommandLine::read(root, words);

@@ -19,7 +19,7 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
             client::write_pending_lines(library).map(|()| "written".to_owned()).map_err(|error| error.to_string())
         });
     } else if findings.fix
-        // Lines that the lock file already has, or damaged ones, are left by a loss of power, and are no fault.
+        // A power loss leaves lines that the lock file already has, or damaged ones. They are not reported.
         && let Err(error) = client::write_pending_lines(library)
     {
         let message = format!("lock-lines.json cannot be deleted: {error}");

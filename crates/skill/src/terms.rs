@@ -59,7 +59,7 @@ pub fn indexed(text: &str) -> String {
     out
 }
 
-/// Splits a normalised text at everything that is no letter or digit.
+/// Splits a normalised text into runs of letters and digits.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }

@@ -54,7 +54,7 @@ pub fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// Returns a skill's name.
 ///
 /// # Panics
-/// The text is no name.
+/// The name is invalid.
 pub fn name(text: &str) -> SkillName {
     SkillName::parse(text).expect("a name of a skill")
 }

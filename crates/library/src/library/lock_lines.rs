@@ -45,8 +45,8 @@ impl Library {
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Deletes the pending lines, which are in the lock file now or damaged. The caller took the library's lock before it read
-    /// them, as another commit could add lines in between.
+    /// Deletes the pending lines, which are in the lock file now or damaged. The caller took the library's lock before it
+    /// read them, as another commit could add lines in between.
     ///
     /// # Errors
     /// The file with the pending lines cannot be removed.
