@@ -87,6 +87,11 @@ fn repeated_export_replaces_only_its_files() {
     sandbox
         .ask(&["index", "export", &place, "new", "--marketplace", "--name", "../x"])
         .refused_with_hint(3, "invalid_name");
+    let nobody =
+        sandbox.ask(&["index", "export", &place, "new", "--marketplace", "--owner", "acme", "--owner", "ghost"]);
+    let error = nobody.refused_with_hint(7, "not_found");
+    assert!(error["hint"].as_str().unwrap().contains("acme"), "{error:#}");
+    assert!(!sandbox.cwd().join("new").exists());
 }
 
 #[test]

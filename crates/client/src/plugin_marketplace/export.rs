@@ -40,6 +40,9 @@ const FORMAT: u32 = 1;
 /// Maximum size of that file in bytes: a line of 200 bytes for each plugin that a manifest may have.
 const RECORD_BYTES: u64 = 1 << 20;
 
+/// Number of owners that an error about an unknown owner names.
+const OWNERS_IN_HINT: usize = 10;
+
 /// Name for a skill's folder while it is written.
 const UNFINISHED: &str = ".skillhub-export";
 
@@ -89,6 +92,14 @@ pub enum MarketplaceError {
     /// The registry is a server, which lists its skills one page at a time.
     #[error("{0} is a server, which is a marketplace itself")]
     Server(String),
+    /// The index has no skill of a requested owner.
+    #[error("{owner} has no skills in this index")]
+    NoSkills {
+        /// The requested owner.
+        owner: Owner,
+        /// Some owners of the index, sorted.
+        known: Vec<Owner>,
+    },
     /// The name of the marketplace is invalid.
     #[error("{0:?} cannot be the name of a marketplace")]
     Name(String),
@@ -132,6 +143,13 @@ impl Fails for MarketplaceError {
             Self::Spec(error) => error.failure(),
             Self::Server(url) => Failure::new(FailureKind::Usage, "usage")
                 .hint(format!("in Claude Code: /plugin marketplace add {}/{MANIFEST}", url.trim_end_matches('/'))),
+            Self::NoSkills { known, .. } if known.is_empty() => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("publish a skill to the index first")
+            }
+            Self::NoSkills { known, .. } => {
+                let known = known.iter().map(Owner::as_str).collect::<Vec<_>>().join(", ");
+                Failure::new(FailureKind::NotFound, "not_found").hint(format!("owners with skills: {known}"))
+            }
             Self::Name(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_name").hint("use lowercase letters, digits and hyphens")
             }
@@ -172,6 +190,7 @@ pub fn export_marketplace(
         RegistryError::NotHere(url) => MarketplaceError::Server(url),
         other => other.into(),
     })?;
+    check_owners(request.owners, &index.names()?)?;
     let mut entries = index.all()?;
     entries.retain(is_wanted);
     let text = |entries: &[Entry]| text_of(&name, only, entries);
@@ -204,6 +223,14 @@ fn text_of(name: &str, only: Option<&Owner>, entries: &[Entry]) -> String {
 
 fn pretty(document: &Value) -> String {
     format!("{document:#}\n")
+}
+
+/// Refuses an owner without skills. An owner whose releases are all yanked has some.
+fn check_owners(owners: &BTreeSet<Owner>, names: &[QualifiedName]) -> Result<(), MarketplaceError> {
+    let known: BTreeSet<&Owner> = names.iter().map(|name| &name.owner).collect();
+    let Some(owner) = owners.iter().find(|owner| !known.contains(owner)) else { return Ok(()) };
+    let known = known.into_iter().take(OWNERS_IN_HINT).cloned().collect();
+    Err(MarketplaceError::NoSkills { owner: owner.clone(), known })
 }
 
 fn check_size(plugins: usize, bytes: usize) -> Result<(), MarketplaceError> {
