@@ -60,6 +60,7 @@ fn in_json(kind: &str) -> &str {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
+        _ if kind.starts_with("a nonzero u") => "a whole number from 1",
         _ if kind.starts_with("struct ") => "an object",
         other => other,
     }
@@ -84,6 +85,8 @@ pub fn objects_and_commas(json: &[u8]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     #[test]
@@ -92,6 +95,8 @@ mod tests {
         struct Request {
             #[serde(rename = "limits")]
             _limits: Vec<u32>,
+            #[serde(rename = "most")]
+            _most: Option<NonZeroU32>,
             #[serde(rename = "parts", default)]
             _parts: Vec<Part>,
         }
@@ -103,6 +108,7 @@ mod tests {
         }
         for (json, fault) in [
             (r#"{"limits": [1, "x"]}"#, "`limits[1]` must be a whole number from 0, not string \"x\""),
+            (r#"{"limits": [0], "most": 0}"#, "`most` must be a whole number from 1, not integer `0`"),
             (r#"{"limits": null}"#, "`limits` must be an array, not null"),
             ("{}", "missing field `limits`"),
             ("7", "the request must be an object, not integer `7`"),

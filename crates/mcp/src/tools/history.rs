@@ -1,6 +1,6 @@
 //! Tools that report the past and present state of skills.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use agent::SkillLocations;
 use library::{Library, Scope};
@@ -82,13 +82,14 @@ pub(crate) const SKILL_STATUS: Spec = Spec {
 #[serde(deny_unknown_fields)]
 struct HistoryArguments {
     name: String,
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 fn history(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let HistoryArguments { name, limit } = read(arguments)?;
     let name = exact_name(&name)?;
-    let history = documents::history(&call.place.library_with_past(&name)?, name, limit.unwrap_or(REVISIONS).max(1))?;
+    let limit = limit.map_or(REVISIONS, NonZeroUsize::get);
+    let history = documents::history(&call.place.library_with_past(&name)?, name, limit)?;
     Ok(json!(history).into())
 }
 

@@ -1,5 +1,7 @@
 //! Tools that find and install skills from registries, [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`].
 
+use std::num::NonZeroUsize;
+
 use client::InstallRequest;
 use ops::{Refusal, SearchDocument, next_step::tool_call};
 use rmcp::model::JsonObject;
@@ -47,13 +49,13 @@ pub(crate) const INSTALL_SKILL: Spec = Spec {
 #[serde(deny_unknown_fields)]
 struct SearchArguments {
     query: String,
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 fn search(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
-    let found =
-        call.place.search(&query, &call.place.search_request(limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS)))?;
+    let limit = limit.map_or(RESULTS, NonZeroUsize::get).min(MOST_RESULTS);
+    let found = call.place.search(&query, &call.place.search_request(limit))?;
     Ok(json!(SearchDocument::of(&found)).into())
 }
 

@@ -1,5 +1,7 @@
 //! Tools that read, find, enable and disable skills.
 
+use std::num::NonZeroUsize;
+
 use agent::{
     Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, SkillSelector, ToolPolicy, declared, search,
 };
@@ -217,12 +219,12 @@ pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<File
 #[serde(deny_unknown_fields)]
 struct SearchArguments {
     query: String,
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<ToolResult, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
-    let limit = limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS);
+    let limit = limit.map_or(RESULTS, NonZeroUsize::get).min(MOST_RESULTS);
     let settings = call.place.settings()?;
     let mut next: &[&str] = &[];
     let document = call.live.with(|catalogue| {
