@@ -42,6 +42,12 @@ impl Recorded {
             Self::Tree(id) => format!("git-tree:{id}"),
         }
     }
+
+    /// Returns whether a text has one of the forms of [`Self::digest_placeholder`].
+    pub fn is_placeholder(text: &str) -> bool {
+        let digits = text.strip_prefix("npx-skills:").or_else(|| text.strip_prefix("git-tree:"));
+        text == "unknown" || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    }
 }
 
 /// Hashes paths and contents, concatenated in the order of JavaScript's `localeCompare`.

@@ -7,6 +7,7 @@ use skill::{Digest, SkillName};
 use toml::{Table, Value};
 
 use super::{LockedSkill, LockedWaiver};
+use crate::foreign::Recorded;
 
 /// Start of a path below the file's folder.
 const BELOW: &str = "./";
@@ -23,6 +24,9 @@ impl LockedSkill {
             commit: text(&mut raw, "commit")?,
             digest: text(&mut raw, "digest")?.ok_or("it has no `digest`")?,
         };
+        if !fields.digest.starts_with("sha256:") && !Recorded::is_placeholder(&fields.digest) {
+            return Err(format!("`digest`: {:?} is not a digest, nor a hash of a known tool", fields.digest));
+        }
         raw.contains_key("archive").then_some(()).ok_or("it has no `archive`")?;
         let alias = text(&mut raw, "as")?.map(|name| SkillName::parse(&name)).transpose();
         let mut skill = Self {
