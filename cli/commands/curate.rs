@@ -215,8 +215,7 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
         let done = applied.skills.iter().filter(|skill| skill.status == "archived");
         follow(context, &library, done.map(|skill| skill.skill.as_str()))?;
     }
-    let elsewhere = || context.elsewhere();
-    let acting = context.manage(&elsewhere)?;
+    let acting = context.manage()?;
     let policy = acting.policy.holding("skillhub curate apply", "suggested evals always wait for a person");
     let acting = skill_manage::Context { policy, ..acting };
     let evals = curate::suggest(&mut library, &plan, &facts, &acting, args.dry_run)?;

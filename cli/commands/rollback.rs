@@ -1,15 +1,12 @@
 //! `skillhub rollback` restores an earlier revision of a whole skill.
 
 use clap::Args;
-use library::{Action, Library};
-use skill::SkillName;
-use skill_manage::{Rollback, Status, roll_back};
+use skill_manage::{Rollback, roll_back};
 
 use crate::{
     commands::manage::{NoteArgs, print},
     context::Context,
     exit::{CliError, Exit},
-    print::shell_word,
 };
 
 /// Flags of `rollback`.
@@ -42,24 +39,6 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     };
     let mut library = context.library_with_past(&rollback.skill)?;
     let report = context.change(&mut library, |library, acting| roll_back(library, &rollback, acting))?;
-    if report.status == Status::Applied {
-        note_uninstalled(context, &library, &rollback.skill)?;
-    }
     context.note_behind(&library);
     print(context.out, &report)
-}
-
-/// Notes the command that restores links and the lock entry, which `uninstall` removed and a revision does not contain.
-fn note_uninstalled(context: &Context, library: &Library, skill: &SkillName) -> Result<(), CliError> {
-    if let [now, before, ..] = library.revisions(skill, 2)?.as_slice()
-        && before.action == Action::Uninstall
-        && let Some(origin) = &now.origin
-    {
-        let spec = match origin.as_registry() {
-            Some(release) => shell_word(&format!("{}@{}", release.name, release.version)),
-            None => shell_word(origin.location()),
-        };
-        context.out.note(&format!("restore its links and its entry in the lock file with: skillhub install {spec}"));
-    }
-    Ok(())
 }

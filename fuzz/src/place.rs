@@ -78,7 +78,7 @@ impl Place {
 
     pub(super) fn context(preset: Preset) -> Context<'static> {
         let time = Timestamp::from_second(1_767_225_600).expect("a time");
-        Context { actor: Actor::new(ActorKind::Agent, "fuzz"), time, policy: preset.into(), elsewhere: &Vec::new }
+        Context { actor: Actor::new(ActorKind::Agent, "fuzz"), time, policy: preset.into(), surroundings: &Vec::new }
     }
 
     /// Writes a file of a skill as an editor would, never through a link.

@@ -301,7 +301,7 @@ fn outdated_lock_file_is_updated() {
     is_found_and_mended(&sandbox, "lock_file");
     let again = fs::read_to_string(&lock).unwrap();
     let of = |text: &str, key: &str| text.lines().find(|line| line.starts_with(key)).map(str::to_owned);
-    for key in ["name", "version", "kind", "source", "local", "archive", "digest", "content", "ruleset"] {
+    for key in ["name", "version", "kind", "source", "local", "archive", "digest", "content", "agents", "ruleset"] {
         assert_eq!(of(&again, key), of(&good, key), "made again from the history");
     }
     let ahead = other(&good.replace("version = \"1.0.0\"", "version = \"9.0.0\""), "digest");

@@ -107,6 +107,27 @@ fn undone_uninstall_restores_the_range() {
     assert!(link(&sandbox).join("SKILL.md").exists());
 }
 
+/// Otherwise the next `install` would bring the skill back.
+#[test]
+fn deletion_and_return_follow_in_the_lock_file() {
+    let sandbox = installed();
+    let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
+    let before = fs::read_to_string(&lock).unwrap();
+    there_and_back(&sandbox, &["manage", "delete", "demo"], "delete");
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before);
+    sandbox.done(&["manage", "delete", "demo"]);
+    assert!(!fs::read_to_string(&lock).unwrap().contains("demo"));
+    sandbox.done(&["doctor"]);
+    sandbox.ask(&["install"]).refused(7, "not_found");
+    assert!(!sandbox.user_skill("demo").exists(), "a deleted skill is not installed again");
+    sandbox.done(&["rollback", "demo", "1"]);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before, "with the version request and the agents");
+    sandbox.done(&["uninstall", "demo"]);
+    sandbox.done(&["rollback", "demo", "1"]);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before);
+    sandbox.done(&["verify"]);
+}
+
 #[test]
 fn update_can_be_undone() {
     let sandbox = installed();

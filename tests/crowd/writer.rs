@@ -124,7 +124,7 @@ fn open(sandbox: &Sandbox) -> Library {
 
 fn context() -> Context<'static> {
     let actor: Actor = "agent:server".parse().unwrap();
-    Context { actor, time: Timestamp::now(), policy: Preset::Open.into(), elsewhere: &Vec::new }
+    Context { actor, time: Timestamp::now(), policy: Preset::Open.into(), surroundings: &Vec::new }
 }
 
 /// Converts the result of a call to the command line's document.

@@ -65,7 +65,12 @@ fn name() -> SkillName {
 }
 
 fn context(preset: Preset) -> Context<'static> {
-    Context { actor: "agent:a".parse().unwrap(), time: Timestamp::now(), policy: preset.into(), elsewhere: &Vec::new }
+    Context {
+        actor: "agent:a".parse().unwrap(),
+        time: Timestamp::now(),
+        policy: preset.into(),
+        surroundings: &Vec::new,
+    }
 }
 
 /// Creates a token, as a person at a terminal would.

@@ -183,6 +183,9 @@ fn errors_match_command_line() {
         ("skill_diff", json!({"name": "demo", "from": "???"}), "invalid_request"),
         ("skill_review_show", json!({"id": "!"}), "invalid_request"),
         ("skill_review_list", json!({"all": "yes"}), "invalid_request"),
+        ("search_skills", json!({"query": "demo", "limit": 0}), "invalid_request"),
+        ("search_marketplace", json!({"query": "demo", "limit": 0}), "invalid_request"),
+        ("skill_history", json!({"name": "demo", "limit": 0}), "invalid_request"),
     ] {
         let error = agent.refused(tool, &arguments);
         assert_eq!(error["code"], code, "{tool} {arguments}: {error:#}");
@@ -377,7 +380,7 @@ fn concurrent_changes_are_all_kept() {
                 let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
                 let actor = "agent:library".parse().unwrap();
                 let context =
-                    Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &Vec::new };
+                    Context { actor, time: Timestamp::now(), policy: Policy::default(), surroundings: &Vec::new };
                 manage(&mut library, &request, &context).unwrap();
             }
         });

@@ -52,7 +52,9 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
             kind if kind.can_be_repaired() => {
                 findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
                     let one = std::slice::from_ref(drift);
-                    let mended = client::repair_drifts(&path, library, one).map_err(|error| error.to_string());
+                    let folders = context.agent_folders_of(library);
+                    let mended =
+                        client::repair_drifts(&path, library, one, folders.all()).map_err(|error| error.to_string());
                     mended.map(|()| "updated from the library".to_owned())
                 });
             }

@@ -226,7 +226,7 @@ fn restore(context: &Context, library: &mut Library, name: &skill::SkillName) ->
         notes: skill_manage::Notes { reason: Some("doctor: its folder was gone".to_owned()), ..Default::default() },
         dry_run: false,
     };
-    let actor = context.manage(&Vec::new).map_err(|error| error.message)?;
+    let actor = context.manage().map_err(|error| error.message)?;
     let report = skill_manage::roll_back(library, &rollback, &actor).map_err(|error| error.to_string())?;
     match report.checkout {
         Checkout::Pending(why) => Err(why),

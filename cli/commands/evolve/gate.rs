@@ -291,13 +291,12 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("force a decision")?;
     let terms = context.gate()?.terms(None).map_err(failed)?;
-    let elsewhere = || context.elsewhere();
     let mut library = context.library_with(&name)?;
     let verdict = match args.verdict {
         Forced::Promote => Verdict::Promote,
         Forced::Rollback => Verdict::RollBack,
     };
-    let manage = context.manage(&elsewhere)?;
+    let manage = context.manage()?;
     let found = evolve::force(&mut library, &name, verdict, &reviewer, &terms, &manage)?;
     let found = found.ok_or_else(|| nothing_on_trial(&name))?;
     context.refresh_lock(&library, &name);

@@ -172,9 +172,8 @@ fn improve(
         return nothing(context, name, &improvement.rationale);
     };
     request.dry_run = args.dry_run;
-    let elsewhere = || context.elsewhere();
     let policy = context.policy()?.holding("skillhub evolve run", "changes by optimisers always wait for a person");
-    let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
+    let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage()? };
     let report = manage(library, &request, &acting)?;
     if !context.out.json {
         context.out.note(&format!("The optimiser says: {}", visible(&rationale)));

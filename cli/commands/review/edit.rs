@@ -53,11 +53,10 @@ impl EditArgs {
 pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let mut target = target(&args.id)?;
     let reviewer = context.reviewer("edit a proposal")?;
-    let elsewhere = || context.elsewhere();
     let mut library = context.library_with_proposal(&target.id)?;
     let not_executable = args.not_executable.iter().map(|path| parse_path(path)).collect::<Result<Vec<_>, _>>()?;
     let is_by_flags = [&args.path, &args.remove, &args.not_executable].iter().any(|paths| !paths.is_empty());
-    let manage = context.manage(&elsewhere)?;
+    let manage = context.manage()?;
     let reason = args.reason.clone();
     if is_by_flags {
         let request =

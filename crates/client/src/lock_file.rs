@@ -283,7 +283,7 @@ impl LockFile {
     }
 
     /// Returns the entry of the skill whose folder has this name, as the text of a lock file with only this entry.
-    pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
+    pub fn entry_text(&self, name: &SkillName) -> Option<String> {
         self.find(name).map(Self::text_of)
     }
 

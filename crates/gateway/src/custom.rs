@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Edit, Limits, SkillName};
 use skill_manage::{
-    ChangeRequest, Context, ManageError, Notes, Report, Rollback, Status,
+    ChangeRequest, Context, ManageError, Notes, Report, Rollback, Status, Surroundings,
     documents::{self, DiffBase},
 };
 use web::{
@@ -134,7 +134,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     let is_public = || found(work, name).ok().filter(|skill| skill["category"] == "public");
     let is_missing = matches!(error.code, "not_found" | "policy_denied");
     let Some(skill) = is_missing.then(is_public).flatten() else { return error };
-    let others = work.place.elsewhere();
+    let others = work.place.shadowed_skills();
     let copy = "install an archive of that name with `POST /api/skills/install`, which takes precedence here";
     let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
         Some(other) => format!("change it {}, or {copy}", other.place),

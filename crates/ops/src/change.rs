@@ -50,8 +50,7 @@ impl Workspace {
         library: &mut Library,
         run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
     ) -> Result<(Report, Option<String>), Refusal> {
-        let elsewhere = || self.elsewhere();
-        let report = run(library, &self.manage(&elsewhere)?)?;
+        let report = run(library, &self.manage()?)?;
         let skill = SkillName::parse(&report.name).ok().filter(|_| report.status == Status::Applied);
         let warning = skill.and_then(|skill| self.lock_warning(library, &skill));
         Ok((report, warning))

@@ -225,8 +225,7 @@ impl Workspace {
         reviewer: &Reviewer,
         run: impl FnOnce(&Context<'_>) -> Result<T, ManageError>,
     ) -> Result<T, Refusal> {
-        let elsewhere = || self.elsewhere();
-        let context = Context { actor: reviewer.actor().clone(), ..self.manage(&elsewhere)? };
+        let context = Context { actor: reviewer.actor().clone(), ..self.manage()? };
         Ok(run(&context)?)
     }
 }

@@ -75,8 +75,7 @@ impl Workspace {
     /// The configuration is invalid, or the library cannot be read or written.
     pub fn run_gate(&self, library: &mut Library, skill: &SkillName) -> Result<Vec<Evaluation>, Refusal> {
         let config = self.gate()?;
-        let elsewhere = || self.elsewhere();
-        let context = self.manage(&elsewhere)?;
+        let context = self.manage()?;
         let found = evolve::evaluate(library, skill, &config.terms(None)?, config.on_decline(), &context)?;
         if found.iter().any(|found| found.acted) {
             self.refresh_lock(library, skill);

@@ -28,7 +28,7 @@ fn cpu() -> u64 {
 fn change(library: &mut Library, request: &serde_json::Value) {
     let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
     let actor = "agent:measure".parse().unwrap();
-    let context = Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &Vec::new };
+    let context = Context { actor, time: Timestamp::now(), policy: Policy::default(), surroundings: &Vec::new };
     manage(library, &request, &context).unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use library::{
     Action, ActorKind, Checkout, Commit, CommitBatch, Committed, Content, FolderState, Library, NewRevision,
-    ProposalChange, Snapshot, Stamp,
+    ProposalChange, Snapshot, Stamp, StateBefore,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::failure::{Hint, NextStep};
@@ -98,10 +98,10 @@ pub(crate) fn conclude<'a>(
     } else {
         match trial::PlannedTrial::of(library, &change, cleared.as_ref())? {
             Some(planned) => {
-                let committed = commit(library, change, cleared, stamp, Some(planned.restoring(stamp)))?;
+                let committed = commit(library, change, cleared, context, stamp, Some(planned.restoring(stamp)))?;
                 planned.begin(library, &mut report, committed);
             }
-            None => report.applied(commit(library, change, cleared, stamp, None)?),
+            None => report.applied(commit(library, change, cleared, context, stamp, None)?),
         }
     }
     Ok(Conclusion::Done(report))
@@ -301,11 +301,14 @@ fn commit(
     library: &mut Library,
     change: Change<'_>,
     cleared: Option<Cleared>,
+    context: &Context<'_>,
     stamp: &Stamp,
     behind: Option<NewRevision>,
 ) -> Result<Option<Committed>, ManageError> {
+    let entry = if cleared.is_none() { context.surroundings.lock_entry(library, change.skill) } else { None };
     let content = cleared.map_or(Content::Tombstone, Content::Cleared);
     let revision = NewRevision {
+        before: entry.map(|lock| StateBefore { lock: Some(lock), ..StateBefore::default() }),
         origin: change.origin,
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),

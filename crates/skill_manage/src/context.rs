@@ -1,7 +1,7 @@
 //! [`Context`]: the inputs for judging a request, apart from the library.
 
 use jiff::Timestamp;
-use library::{Actor, Scope, Stamp};
+use library::{Actor, Library, Scope, Stamp};
 use skill::SkillName;
 
 use crate::{policy::Policy, request::Notes};
@@ -26,12 +26,30 @@ pub struct Context<'a> {
     pub time: Timestamp,
     /// Policy on changes by agents.
     pub policy: Policy,
-    /// Finds the visible skills of other scopes. It opens their libraries, and few requests depend on them.
-    pub elsewhere: &'a FindElsewhere<'a>,
+    /// Facts outside the library.
+    pub surroundings: &'a dyn Surroundings,
 }
 
-/// Function that finds the visible skills of other scopes.
-pub type FindElsewhere<'a> = dyn Fn() -> Vec<ShadowedSkill> + 'a;
+/// Facts outside the library that few requests depend on, read when they are needed.
+pub trait Surroundings {
+    /// Returns the visible skills of other scopes. This opens their libraries.
+    fn shadowed_skills(&self) -> Vec<ShadowedSkill>;
+
+    /// Returns the entry of a skill in the library's lock file, as the text of a lock file with only this entry. The
+    /// deletion of the skill records it, for `undo` and `rollback`.
+    fn lock_entry(&self, library: &Library, skill: &SkillName) -> Option<String>;
+}
+
+/// A function that returns the shadowed skills, for a library without a lock file.
+impl<F: Fn() -> Vec<ShadowedSkill>> Surroundings for F {
+    fn shadowed_skills(&self) -> Vec<ShadowedSkill> {
+        self()
+    }
+
+    fn lock_entry(&self, _library: &Library, _skill: &SkillName) -> Option<String> {
+        None
+    }
+}
 
 impl Context<'_> {
     pub(crate) fn stamp(&self, notes: &Notes) -> Stamp {

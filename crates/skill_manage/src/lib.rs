@@ -89,7 +89,7 @@ mod trial;
 mod waive;
 
 pub use commit::{CommitEdit, commit};
-pub use context::{Context, FindElsewhere, ShadowedSkill};
+pub use context::{Context, ShadowedSkill, Surroundings};
 pub use error::ManageError;
 pub use manage::{NOTED_CHARS, manage, note_unreadable};
 pub use pin::{pin, unpin};

@@ -129,7 +129,7 @@ fn check_elsewhere(snapshot: &Snapshot, request: &ChangeRequest, context: &Conte
     if snapshot.exists() {
         return Ok(());
     }
-    match (context.elsewhere)().into_iter().find(|other| other.name == request.skill) {
+    match context.surroundings.shadowed_skills().into_iter().find(|other| other.name == request.skill) {
         Some(ShadowedSkill { name, scope: Scope::Builtin, .. }) => Err(builtin_refusal(&name)),
         _ => Ok(()),
     }
@@ -142,7 +142,7 @@ pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Conte
         return Ok(());
     }
     let is_taken = |other: &ShadowedSkill| other.name == *skill && other.scope != Scope::Builtin;
-    match (context.elsewhere)().into_iter().find(is_taken) {
+    match context.surroundings.shadowed_skills().into_iter().find(is_taken) {
         Some(ShadowedSkill { name, place, .. }) => Err(ManageError::ExistsElsewhere { name, place }),
         None => Ok(()),
     }

@@ -114,7 +114,8 @@ fn check_kept_edit(
 
 /// Returns the error for a skill without history.
 fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
-    if (context.elsewhere)().iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
+    if context.surroundings.shadowed_skills().iter().any(|other| other.name == *skill && other.scope == Scope::Builtin)
+    {
         return builtin_refusal(skill);
     }
     FindError::NoSkill(skill.clone()).into()

@@ -86,7 +86,7 @@ impl Fixture {
     fn manage_under(&mut self, policy: Policy, request: Value) -> Result<Report, ManageError> {
         let request = ChangeRequest::from_json(request.to_string().as_bytes(), &Limits::default())?;
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy, elsewhere: &|| elsewhere.clone() };
+        let context = Context { actor, time: time(), policy, surroundings: &|| elsewhere.clone() };
         manage(&mut self.library, &request, &context)
     }
 
@@ -126,7 +126,7 @@ impl Fixture {
             dry_run,
         };
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &|| elsewhere.clone() };
+        let context = Context { actor, time: time(), policy: self.policy.into(), surroundings: &|| elsewhere.clone() };
         roll_back(&mut self.library, &rollback, &context)
     }
 

@@ -4,14 +4,17 @@
 //! lock file that comes with a clone may be ahead of the library. The history distinguishes the two cases, because it
 //! has every release that was ever in this library.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use library::{Library, LibraryError, Origin, Revision};
+use library::{Library, LibraryError, Origin, Revision, StorageError};
 use skill::{Bundle, SkillName, archive};
 use toml::Table;
 
 use super::{LastRead, LockFile, LockFileError, LockedSkill, capabilities};
-use crate::requires;
+use crate::{agent_folders::AgentFolder, requires};
 
 /// An entry that differs from the library, or is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +82,10 @@ pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileErro
     Ok(found)
 }
 
-fn of_entry(library: &Library, entry: &LockedSkill) -> Result<Option<DriftKind>, library::StorageError> {
+fn of_entry(library: &Library, entry: &LockedSkill) -> Result<Option<DriftKind>, StorageError> {
     let name = entry.bare_name();
     let Some(head) = library.head(name)? else { return Ok(Some(DriftKind::NotInstalled)) };
-    let was_here = || -> Result<bool, library::StorageError> {
+    let was_here = || -> Result<bool, StorageError> {
         let mut revisions = library.revisions(name, usize::MAX)?.into_iter();
         Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest() == entry.origin.digest())))
     };
@@ -107,11 +110,18 @@ fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
 }
 
 /// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of uninstalled
-/// skills.
+/// skills. A missing entry is like the one before the last deletion; if there was none, its agents are those in whose
+/// `folders` the skill is linked.
 ///
 /// # Errors
 /// [`LockFileError`]; the file is then unchanged.
-pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
+pub fn repair_drifts(
+    path: &Path,
+    library: &Library,
+    drifts: &[Drift],
+    folders: &[AgentFolder],
+) -> Result<(), LockFileError> {
+    let state = library.state()?;
     let mut entries = Vec::new();
     let mut gone = Vec::new();
     let file = LastRead::of(path)?;
@@ -122,14 +132,19 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
             let release = origin.digest().known().map(|digest| library.release(name, &digest)).transpose();
             let release = release.map_err(LibraryError::from)?.flatten();
-            let old = file.get(&drift.name);
+            let former = match file.get(&drift.name) {
+                Some(_) => None,
+                None => former_entry(path, library, name)?,
+            };
+            let old = file.get(&drift.name).or(former.as_ref());
             let capabilities = match old.filter(|old| old.content == Some(head.digest)) {
                 Some(old) => old.capabilities.clone(),
                 None => capabilities::of_head(library, &head)?,
             };
             let entry = made_again(old, &head, origin, release.map(|(_, files)| files));
             let alias = LockedSkill::alias_of(&entry.origin, name);
-            entries.push(LockedSkill { alias, capabilities, ..entry });
+            let agents = if old.is_some() { entry.agents } else { linked_agents(&state.of(name).placed, folders) };
+            entries.push(LockedSkill { alias, capabilities, agents, ..entry });
         }
     }
     file.update_under(&library.lock()?, |file| {
@@ -140,6 +155,44 @@ pub fn repair_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result
         entries.into_iter().for_each(|entry| file.insert(entry));
         Ok(())
     })
+}
+
+/// Returns the agents in whose folders a skill is linked, sorted. An install names the first agent of each folder too.
+fn linked_agents(placed: &[PathBuf], folders: &[AgentFolder]) -> Vec<String> {
+    let is_linked = |folder: &&AgentFolder| placed.iter().any(|path| path.parent() == Some(&folder.path));
+    let agents: BTreeSet<&str> =
+        folders.iter().filter(is_linked).filter_map(|folder| folder.ids.first().copied()).collect();
+    agents.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns the entry of a deleted skill, which is to be removed, or the missing entry of a skill whose head restores it
+/// after a deletion.
+pub(super) fn after_deletion(
+    library: &Library,
+    skill: &SkillName,
+    head: &Revision,
+    entry: Option<&LockedSkill>,
+) -> Result<Option<Drift>, StorageError> {
+    let drift = |name, kind| Drift { name, skill: skill.clone(), kind };
+    match (entry, &head.origin, &head.parent) {
+        (Some(entry), ..) if head.tombstone => {
+            let gone = of_entry(library, entry)?.filter(|kind| *kind == DriftKind::Gone);
+            Ok(gone.map(|kind| drift(entry.name(), kind)))
+        }
+        (None, Some(origin), Some(parent)) if !head.tombstone && library.revision(parent)?.tombstone => {
+            Ok(Some(drift(origin.name_in(skill), DriftKind::Missing)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the entry that a skill had before its last deletion.
+fn former_entry(path: &Path, library: &Library, skill: &SkillName) -> Result<Option<LockedSkill>, LibraryError> {
+    let (events, _) = library.events()?;
+    let of_skill = events.into_iter().rev().filter(|event| event.skill == skill.as_str());
+    let texts = of_skill.filter_map(|event| event.before?.lock);
+    let mut files = texts.filter_map(|text| LockFile::parse(&text, path).ok());
+    Ok(files.find_map(|file| file.find(skill).cloned()))
 }
 
 /// Returns the entries of skills whose heads come from other releases than the entries name, as after a person accepted

@@ -8,7 +8,7 @@ use evolve::GateConfig;
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Denied, Home, SkillChange, Stamp};
 use skill::failure::{Failure, FailureKind};
-use skill_manage::{FindElsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
+use skill_manage::{Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
 use super::Workspace;
 use crate::{refusal::Refusal, setup::Setup};
@@ -32,9 +32,9 @@ const ELICITATION_HINT: &str = "ask a person to run `skillhub review` in a termi
 
 impl Workspace {
     /// Returns the change-management context for `skill_manage`.
-    pub fn manage<'a>(&self, elsewhere: &'a FindElsewhere<'a>) -> Result<skill_manage::Context<'a>, Refusal> {
+    pub fn manage(&self) -> Result<skill_manage::Context<'_>, Refusal> {
         let policy = self.policy_of_actor()?;
-        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
+        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, surroundings: self })
     }
 
     /// Returns the policy for changes of skills by the acting agent, which may not be allowed any.

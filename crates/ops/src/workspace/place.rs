@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use library::{FindError, Library, ProposalId, Revision, Scope};
 use skill::{SkillName, failure::FailureKind};
-use skill_manage::{ManageError, ShadowedSkill, review::ReviewError};
+use skill_manage::{ManageError, ShadowedSkill, Surroundings, review::ReviewError};
 
 use super::Workspace;
 use crate::{refusal::Refusal, setup::Setup};
@@ -267,11 +267,9 @@ pub(super) fn repository_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
-impl Workspace {
-    /// Returns the skills that readers of the library see in addition to its own.
-    ///
+impl Surroundings for Workspace {
     /// If the user's library is damaged, the names of its folders are used.
-    pub fn elsewhere(&self) -> Vec<ShadowedSkill> {
+    fn shadowed_skills(&self) -> Vec<ShadowedSkill> {
         let mut skills = Vec::new();
         let heads = self.library_behind().and_then(|behind| match behind {
             Some(library) => Ok(library.heads()?.into_iter().map(|(name, _)| name).collect()),
@@ -289,6 +287,12 @@ impl Workspace {
         skills
     }
 
+    fn lock_entry(&self, library: &Library, skill: &SkillName) -> Option<String> {
+        client::LockFile::read(&self.lock_path(library)).ok()?.entry_text(skill)
+    }
+}
+
+impl Workspace {
     /// Lists the folder names in the user's library.
     #[expect(clippy::disallowed_methods, reason = "the library itself does not open; names alone are read")]
     fn folders_of_user_library(&self) -> Vec<SkillName> {

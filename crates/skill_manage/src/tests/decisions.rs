@@ -88,7 +88,7 @@ fn take_bits(place: &mut Fixture, target: &str, files: &[&str]) -> Result<Report
     let (target, replacements) = (target.parse().unwrap(), Vec::new());
     let request = EditProposal { target, replacements, not_executable, shown: None, reason: None };
     let context =
-        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &Vec::new };
+        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), surroundings: &Vec::new };
     edit(&mut place.library, &request, &ann(), &context)
 }
 

@@ -291,7 +291,7 @@ fn concurrent_patches_all_apply() {
             actor: Actor::new(ActorKind::Agent, word),
             time: time(),
             policy: Preset::Balanced.into(),
-            elsewhere: &Vec::new,
+            surroundings: &Vec::new,
         };
         barrier.wait();
         for round in 0..5 {

@@ -29,8 +29,12 @@ impl Fixture {
 
     pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
         let elsewhere = self.elsewhere.clone();
-        let context =
-            Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &|| elsewhere.clone() };
+        let context = Context {
+            actor: self.actor.clone(),
+            time,
+            policy: self.policy.into(),
+            surroundings: &|| elsewhere.clone(),
+        };
         let mut target: ProposalRef = target.parse().unwrap();
         // Reviewed at the current head, unless the test names one.
         let entry = get(&self.library, &target.id).ok();
@@ -67,7 +71,7 @@ impl Fixture {
             reason: None,
         };
         let context =
-            Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), elsewhere: &Vec::new };
+            Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), surroundings: &Vec::new };
         edit(&mut self.library, &request, &ann(), &context)
     }
 
@@ -258,7 +262,7 @@ fn editor_shows_head_with_merged_proposal() {
     let (target, not_executable) = (id.parse().unwrap(), Vec::new());
     let request = EditProposal { target, replacements, not_executable, shown: Some(shown), reason: None };
     let context =
-        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &Vec::new };
+        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), surroundings: &Vec::new };
     edit(&mut place.library, &request, &ann(), &context).unwrap();
     place.accept(&format!("{id}@2")).unwrap();
     assert!(place.skill_text().ends_with("eins, 1.\n\n2.\n"), "{}", place.skill_text());

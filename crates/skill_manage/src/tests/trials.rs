@@ -30,7 +30,7 @@ fn on_trial() -> (Fixture, Report) {
     let report = place.held(json!({"action": "patch", "name": "s", "find": "First.", "replace": "Changed."}));
     let target = report.proposal.unwrap().parse().unwrap();
     let actor = place.actor.clone();
-    let context = Context { actor, time: time(), policy: place.policy.into(), elsewhere: &Vec::new };
+    let context = Context { actor, time: time(), policy: place.policy.into(), surroundings: &Vec::new };
     let wish = Accept { target, reason: None, trial: Some(terms(5_000)) };
     let report = accept(&mut place.library, &wish, &ann(), &context).unwrap();
     (place, report)
