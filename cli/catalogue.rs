@@ -41,11 +41,9 @@ pub fn public_folder(context: &Context, skills: &[Builtin]) -> Option<PathBuf> {
 /// Returns the next step if the lock file lists skills that the library never had, as in a new clone.
 pub fn next_of_clone(context: &Context, library: &Library) -> Option<String> {
     let lock = LockFile::read(&context.lock_path(library)).ok()?;
-    let is_absent = |name: &SkillName| {
-        library.head(name).is_ok_and(|head| head.is_none()) && !library.path().join(name.as_str()).exists()
-    };
-    let count = lock.skills().filter(|locked| is_absent(locked.bare_name())).count();
-    (count > 0).then(|| format!("Next: `skillhub install` brings {} of {LOCK_FILE}", counted(count, "skill")))
+    let is_new = |name: &SkillName| library.head(name).is_ok_and(|head| head.is_none());
+    let count = lock.skills().filter(|locked| is_new(locked.bare_name())).count();
+    (count > 0).then(|| format!("`skillhub install` installs {} of {LOCK_FILE}", counted(count, "skill")))
 }
 
 /// What is damaged of single skills, which the others do not suffer from: told to people, and as a part

@@ -152,12 +152,17 @@ impl Context {
 /// Reads flags and environment.
 ///
 /// # Errors
-/// There is no home for the user, or no current folder.
+/// There is no home for the user, no current folder, or the name of the registry is empty.
 pub fn setup(global: &Global) -> Result<Setup, Refusal> {
     let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
         Refusal::usage("this user has no home folder")
             .hint(format!("set {} to an absolute path", System::this().home_variable()))
     })?;
+    // An empty variable is like none.
+    let variable_is_empty = std::env::var_os("SKILLHUB_REGISTRY").is_some_and(|value| value.is_empty());
+    if global.registry.as_deref() == Some("") && !variable_is_empty {
+        return Err(Refusal::usage("the value of --registry is empty").hint("name a registry, or leave --registry out"));
+    }
     let cwd = std::env::current_dir()
         .map_err(|error| Refusal::new(FailureKind::Failed, "io", format!("cannot use the current folder: {error}")))?;
     let scope = match (global.project, global.global) {

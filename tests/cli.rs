@@ -100,6 +100,7 @@ mod scanning;
 mod secrets;
 #[cfg(unix)]
 mod setting_up;
+mod sharing;
 mod signing;
 mod smart_http;
 mod source_kinds;

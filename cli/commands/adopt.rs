@@ -7,7 +7,9 @@ use std::{
 
 use anstyle::Style;
 use clap::Args;
-use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, VisibilityOutcome, public_and_custom};
+use client::{
+    Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, LockFile, VisibilityOutcome, public_and_custom,
+};
 use library::Library;
 use ops::FolderVisibility;
 use scan::{Finding, Report, Severity};
@@ -312,7 +314,9 @@ fn carry_out_in(
     let folders = context.agent_folders_of(library);
     let in_use = folders.chosen(&[], library.path()).map_err(failed)?;
     let known = [folders, context.user_agent_folders()];
-    let request = AdoptRequest { in_use: &in_use, known: &known, ..request };
+    // An unreadable lock file stops the next command that needs it.
+    let locked = LockFile::read(&context.lock_path(library)).ok();
+    let request = AdoptRequest { in_use: &in_use, known: &known, locked: locked.as_ref(), ..request };
     let (stamp, permit) = (context.stamp(), context.permit()?);
     let mut adopted = client::adopt(library, &request, &stamp, &permit, accept).map_err(failed)?;
     if !request.dry_run {

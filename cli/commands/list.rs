@@ -140,7 +140,7 @@ fn list_skills(context: &Context, catalogue: &Catalogue, problems: &[Value], out
         write_picture(&agents, out)?;
         match next_of_clone(context, &library).filter(|_| catalogue.skills.is_empty()) {
             _ if !unmanaged.is_empty() => write_unmanaged(context, &unmanaged, out),
-            Some(next) => out.message(format_args!("{next}")),
+            Some(next) => out.message(format_args!("Next: {next}")),
             None if catalogue.skills.is_empty() => {
                 out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))
             }

@@ -13,6 +13,7 @@ use skill::failure::Fails;
 
 use crate::{
     accepting::AcceptArgs,
+    catalogue::next_of_clone,
     commands::install::installer,
     context::Context,
     exit::{CliError, ErrorOfOne, Exit, error_of_one, exit_of_one, failed},
@@ -61,6 +62,7 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         skills: listed.iter().copied().map(OutdatedSkill::of).collect(),
         pr_body: preview.map(|preview| pr_body::body(&listed, &preview)),
     };
+    next_of_clone(context, &library).iter().for_each(|next| context.out.note(&format!("not all are listed: {next}")));
     context.out.answer(&document, |out| match &document.pr_body {
         Some(body) => out.write_all(body.as_bytes()),
         None if listed.is_empty() => match skills.len() {

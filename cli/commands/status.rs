@@ -61,7 +61,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let agents = AgentViews::of(context, &catalogue, named)?;
     let (changed, news) = inbox::news(context, &catalogue)?;
     let hosts = agents.document();
-    let is_sound = overview.damaged().next().is_none() && hosts.problems.is_empty();
+    let is_blocked = skills.iter().any(|skill| skill.state == "blocked");
+    let is_sound = !is_blocked && overview.damaged().next().is_none() && hosts.problems.is_empty();
     let document = overview.document_with(hosts, &changed);
     context.out.answer(&document, |out| {
         for skill in skills {
@@ -97,7 +98,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         write_picture(&agents, out)?;
         if skills.is_empty() {
             writeln!(out, "No skills in {}", context.short(library.path()))?;
-            next_of_clone(context, &library).iter().try_for_each(|next| out.message(format_args!("{next}")))?;
+            next_of_clone(context, &library).iter().try_for_each(|next| out.message(format_args!("Next: {next}")))?;
         }
         for old in moved_from {
             writeln!(out, "{WARN}Was this library moved{WARN:#} from {}? If so, move its history too:", old.display())?;

@@ -122,6 +122,7 @@ fn hint(skill: &Verified) -> String {
         VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
             format!("choose another release: skillhub info {}", skill.name)
         }
+        VerifyStatus::Tampered if skill.is_wrong_entry => "correct the entry: skillhub doctor --fix".to_owned(),
         // No history explains the change, so there may be no revision to return to.
         VerifyStatus::Tampered => format!("see the changes: skillhub status {name}"),
         VerifyStatus::Modified if skill.files.is_empty() => "update the lock file: skillhub doctor --fix".to_owned(),

@@ -253,7 +253,10 @@ fn folder_of_project_is_locked_relatively() {
     fs::remove_dir_all(sandbox.cwd().join("own")).unwrap();
     for command in ["list", "status"] {
         let told = sandbox.run(&["-C", clone.to_str().unwrap(), command]).exits(0).text();
-        assert!(told.contains("install` brings 1 skill of skillhub.lock") && !told.contains("skillhub new"), "{told}");
+        assert!(
+            told.contains("install` installs 1 skill of skillhub.lock") && !told.contains("skillhub new"),
+            "{told}"
+        );
     }
     sandbox.done(&["-C", clone.to_str().unwrap(), "install", "--frozen"]);
     assert_eq!(fs::read(clone.join(".agents/skills/pdf/SKILL.md")).unwrap(), text);

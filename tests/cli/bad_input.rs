@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, time::Instant};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, Snapshot, bare_log, skill_md, tree, write_files};
+use crate::support::{Answer, Sandbox, Snapshot, bare_log, skill_md, tree, write_files};
 
 /// A sandbox with a registry, one release in it, and one skill in the library.
 struct Place {
@@ -276,6 +276,24 @@ fn person_actor_needs_terminal() {
     for actor in ["external:x", "robot:x", ""] {
         place.sandbox.ask(&[&patch[..], &[actor]].concat()).refused(2, "usage");
     }
+}
+
+#[test]
+fn empty_registry_is_refused() {
+    let place = Place::new();
+    place.sandbox.ask(&["list", "--registry", ""]).refused_with_hint(2, "usage");
+    let mut command = place.sandbox.command(&["list", "--json"]);
+    command.env("SKILLHUB_REGISTRY", "");
+    Answer::new("list".to_owned(), place.sandbox.start(&mut command).wait_with_output().unwrap()).done();
+}
+
+#[test]
+fn skill_without_its_file_is_blocked() {
+    let place = Place::new();
+    fs::remove_file(place.sandbox.user_skill("mine").join("SKILL.md")).unwrap();
+    let status = place.sandbox.ask(&["status"]).exits(8).json();
+    let mine = status["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "mine").unwrap();
+    assert_eq!(mine["state"], "blocked", "{status:#}");
 }
 
 #[test]

@@ -294,9 +294,11 @@ fn outdated_lock_file_is_updated() {
         let (start, old) = text.split_once(&format!("{key} = \"sha256:")).unwrap();
         format!("{start}{key} = \"sha256:{}{}", "0".repeat(64), &old[64..])
     };
-    fs::write(&lock, other(&good, "content")).unwrap();
-    is_found_and_mended(&sandbox, "lock_file");
-    assert_eq!(fs::read_to_string(&lock).unwrap(), good);
+    for key in ["content", "archive"] {
+        fs::write(&lock, other(&good, key)).unwrap();
+        is_found_and_mended(&sandbox, "lock_file");
+        assert_eq!(fs::read_to_string(&lock).unwrap(), good, "{key}");
+    }
     fs::remove_file(&lock).unwrap();
     is_found_and_mended(&sandbox, "lock_file");
     let again = fs::read_to_string(&lock).unwrap();

@@ -126,6 +126,21 @@ fn restore_uses_only_the_lock_file() {
 }
 
 #[test]
+fn only_new_requirements_of_an_update_are_linked() {
+    let world = World::new();
+    fs::create_dir(world.sandbox.home().join(".claude")).unwrap();
+    world.publish("bb", "1.0.0", "");
+    world.publish("aa", "1.0.0", "");
+    world.did(&["install", "acme/aa"]);
+    let linked = |name: &str| fs::symlink_metadata(world.sandbox.home().join(".claude/skills").join(name)).is_ok();
+    fs::remove_file(world.sandbox.home().join(".claude/skills/aa")).unwrap();
+    world.publish("aa", "1.1.0", "acme/bb");
+    world.did(&["update"]);
+    assert!(linked("bb") && world.lock().contains("agents = [\"claude-code\"]\n"));
+    assert!(!linked("aa"), "a link that was removed stays away");
+}
+
+#[test]
 fn required_skills_stay_installed() {
     let world = three();
     world.did(&["install", "acme/aa"]);
@@ -134,6 +149,9 @@ fn required_skills_stay_installed() {
         assert!(error["message"].as_str().unwrap().contains("acme/aa"), "{error:#}");
         assert!(error["hint"].as_str().unwrap().contains("skillhub uninstall"), "{error:#}");
     }
+    let deleted = world.sandbox.done(&["manage", "delete", "bb"]);
+    assert!(deleted["message"].as_str().unwrap().contains("still required by acme/aa"), "{deleted:#}");
+    world.sandbox.done(&["undo"]);
     assert_eq!(world.did(&["install", "acme/cc@^1"]), ["cc 1.0.0 unchanged"], "asked for from now on");
     world.sandbox.done(&["manage", "patch", "bb", "--find", "Read the input.", "--replace", "Read all of it."]);
     let left = world.sandbox.done(&["uninstall", "aa"]);

@@ -129,6 +129,37 @@ fn deletion_and_return_follow_in_the_lock_file() {
 }
 
 #[test]
+fn accepted_deletion_leaves_the_lock_file() {
+    let sandbox = installed();
+    let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
+    let before = fs::read_to_string(&lock).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
+    let held = sandbox.done(&["manage", "delete", "demo"]);
+    assert_eq!(held["status"], "proposed", "{held:#}");
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before);
+    let token = sandbox.token();
+    sandbox.run_as(&token, &["review", "accept", held["proposal"].as_str().unwrap()]).done();
+    assert!(!fs::read_to_string(&lock).unwrap().contains("demo"));
+}
+
+/// The uninstalled folder has the same name, and its entry another request.
+#[test]
+fn returned_entry_is_that_of_its_source() {
+    let sandbox = installed();
+    let lock: PathBuf = sandbox.done(&["where"])["lock"].as_str().unwrap().into();
+    let before = fs::read_to_string(&lock).unwrap();
+    sandbox.done(&["uninstall", "demo"]);
+    sandbox.done(&["install", "./demo"]);
+    assert_ne!(fs::read_to_string(&lock).unwrap(), before);
+    sandbox.done(&["uninstall", "demo"]);
+    sandbox.done(&["rollback", "demo", "1"]);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before);
+    fs::remove_file(&lock).unwrap();
+    sandbox.done(&["doctor", "--fix"]);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before, "doctor takes it from the log too");
+}
+
+#[test]
 fn update_can_be_undone() {
     let sandbox = installed();
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);

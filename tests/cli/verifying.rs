@@ -67,7 +67,9 @@ fn verify_reports_every_difference() {
         fs::write(&lock, format!("{}{other}{}", &good[..at], &good[at + 1..])).unwrap();
         assert_eq!(status(&sandbox.ask(&["verify"]).exits(8).json()), "tampered", "{field}");
     }
-    fs::write(&lock, &good).unwrap();
+    assert!(sandbox.run(&["verify"]).exits(8).text().contains("skillhub doctor --fix"), "only the archive is wrong");
+    sandbox.done(&["doctor", "--fix"]);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), good);
     fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
     assert_eq!(status(&sandbox.ask(&["verify"]).exits(8).json()), "missing");
     sandbox.done(&["install"]);

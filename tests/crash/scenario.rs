@@ -120,6 +120,13 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario { name: "uninstall", prepare: installed, args: &["uninstall", "one", "two"], stdin: String::new },
     Scenario {
+        name: "delete of an install",
+        prepare: installed,
+        args: &["manage", "delete", "one"],
+        stdin: String::new,
+    },
+    Scenario { name: "rollback of a delete", prepare: deleted, args: &["rollback", "one", "1"], stdin: String::new },
+    Scenario {
         name: "adopt",
         prepare: found_folder,
         args: &["adopt", "../home/.agents/skills/found"],
@@ -216,6 +223,11 @@ fn published(sandbox: &Sandbox) {
 pub fn installed(sandbox: &Sandbox) {
     sources(sandbox);
     sandbox.done(&["install", "./one", "./two"]);
+}
+
+fn deleted(sandbox: &Sandbox) {
+    installed(sandbox);
+    sandbox.done(&["manage", "delete", "one"]);
 }
 
 /// Creates skills in a folder of Claude Code, one of them a link to another folder.

@@ -41,22 +41,25 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
         }
     };
     let in_work_tree = context.skills_of_branch(library).is_some();
-    for drift in &drifts {
+    let is_of_branch =
+        |drift: &client::Drift| drift.kind.can_be_repaired() && in_work_tree && is_of_branch(library, drift);
+    let (of_branch, drifts): (Vec<_>, Vec<_>) = drifts.into_iter().partition(is_of_branch);
+    for drift in of_branch {
+        findings.ok("lock_file", &path, format!("{}: differs in this git branch", drift.name));
+    }
+    let repaired = if findings.fix && drifts.iter().any(|drift| drift.kind.can_be_repaired()) {
+        client::repair_drifts(&path, library, &drifts, context.agent_folders_of(library).all())
+    } else {
+        Ok(())
+    };
+    let repaired = repaired.map(|()| "updated from the library".to_owned()).map_err(|error| error.to_string());
+    for drift in drifts {
         let message = format!("{} {}", drift.name, drift.kind.describe());
         match drift.kind {
-            kind if kind.can_be_repaired() && in_work_tree && is_of_branch(library, drift) => {
-                findings.ok("lock_file", &path, format!("{}: differs in this git branch", drift.name));
-            }
             // The lock file of a fresh clone lists skills that are not installed yet. `install` does that.
             client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
             kind if kind.can_be_repaired() => {
-                findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
-                    let one = std::slice::from_ref(drift);
-                    let folders = context.agent_folders_of(library);
-                    let mended =
-                        client::repair_drifts(&path, library, one, folders.all()).map_err(|error| error.to_string());
-                    mended.map(|()| "updated from the library".to_owned())
-                });
+                findings.mendable("lock_file", "lock_file_behind", path.display(), message, || repaired.clone());
             }
             _ => findings.cannot("lock_file", "lock_file_ahead", path.display(), message),
         }

@@ -126,6 +126,7 @@ fn describe(kind: TemporaryKind) -> &'static str {
 pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     let skills = library.skills()?;
     let of_branch = context.skills_of_branch(library);
+    let lock = client::LockFile::read(&context.lock_path(library)).unwrap_or_default();
     let is_elsewhere = |name: &skill::SkillName| of_branch.as_ref().is_some_and(|skills| !skills.contains(name));
     for (name, _) in &skills {
         let state = match library.folder_state(name) {
@@ -149,6 +150,10 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
                 findings.mendable("folders", "folder_missing", name, "its folder is missing", || {
                     restore(context, library, name).map(|()| "restored from the history".to_owned())
                 });
+            }
+            FolderState::Modified(cleared) if lock.lists(name, cleared.digest()) => {
+                let message = "has the content of the lock file, as after `git pull`; `skillhub install` records it";
+                findings.cannot("folders", "not_recorded", name, message);
             }
             FolderState::Modified(_) => {
                 findings.cannot(

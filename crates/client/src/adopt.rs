@@ -12,7 +12,7 @@ use std::{
 
 use library::{
     Action, Commit, CommitBatch, CommitError, Committed, Content, Denied, Event, Library, LibraryError, LinkChanges,
-    LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
+    LinkPlan, NewRevision, Origin, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
     folder::FolderError, interrupt::Section,
 };
 use scan::{Blocked, Cleared, Report, Verdict};
@@ -30,6 +30,7 @@ use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     failure::details,
     install::{Linking, paths_of},
+    lock_file::LockFile,
     placed::RELINK,
     tracked::TrackedFolders,
 };
@@ -147,6 +148,9 @@ pub enum AdoptError {
     Blocked(#[from] Box<Blocked>),
     /// The policy denies the change.
     Denied(#[from] Denied),
+    /// The lock file has an entry with this name, and the folder is not exactly its release.
+    #[error("{0} is in the lock file, but its folder differs from the release")]
+    Locked(SkillName),
     /// The library has another skill of this name.
     #[error("the library already has another skill named {0}")]
     Exists(SkillName),
@@ -178,6 +182,8 @@ impl Fails for AdoptError {
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
                 .hint("apply the remedy of each finding and adopt the skill again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two skills"),
+            Self::Locked(_) => Failure::new(FailureKind::Conflict, "locked_release")
+                .hint("install the skills of the lock file, which keeps changes that it lists: skillhub install"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
@@ -218,6 +224,9 @@ pub struct AdoptRequest<'a> {
     pub known: &'a [AgentFolders],
     /// Paths below which links to skills outside the library are followed.
     pub follows_links: &'a [PathBuf],
+    /// Lock file of the library. A folder in the library that is exactly the release of its entry is recorded as this
+    /// release.
+    pub locked: Option<&'a LockFile>,
     /// True if folders that git tracks are replaced with links.
     pub replaces_tracked: bool,
     /// Check and report, but change nothing.
@@ -243,7 +252,7 @@ pub fn adopt(
     for found in skills {
         let mut result = Adopted::of(&found.place);
         result.agents = request.folder_of(&found.place).map(|folder| folder.ids).unwrap_or_default();
-        match look_at(library, &found, stamp, permit, &mut result) {
+        match look_at(library, &found, request.locked, stamp, permit, &mut result) {
             Ok(Some(commit)) if is_other(&commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(Some(commit)) => {
                 result.status = if request.dry_run { AdoptStatus::DryRun } else { AdoptStatus::Adopted };
@@ -268,7 +277,7 @@ pub fn adopt(
         }
         // The links that follow the commit are part of the same uninterruptible section.
         let _whole = Section::enter().map_err(CommitError::from)?;
-        let committed = commit_all(library, commits, &plans, stamp)?;
+        let committed = commit_all(library, commits, &plans, request.locked, stamp)?;
         follow_all(library, &mut results, committed, plans, stamp);
     }
     Ok(results)
@@ -288,6 +297,7 @@ fn commit_all(
     library: &mut Library,
     commits: Vec<Passed>,
     plans: &BTreeMap<SkillName, LinkPlan>,
+    locked: Option<&LockFile>,
     stamp: &Stamp,
 ) -> Result<Vec<Committed>, AdoptError> {
     if commits.is_empty() {
@@ -295,12 +305,20 @@ fn commit_all(
     }
     let links = commits.iter().filter_map(|(skill, ..)| Some((skill.clone(), plans.get(skill)?.clone()))).collect();
     let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
-        let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
-        let before = Some(StateBefore { in_place, ..StateBefore::default() });
+        let origin = locked.filter(|_| in_place).and_then(|locked| origin_in(locked, &skill, &cleared.digest()));
+        let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone()).with_origin(origin);
+        let lock = locked.and_then(|locked| locked.entry_text(&skill));
+        let before = Some(StateBefore { lock, in_place, ..StateBefore::default() });
         Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
     });
     let (commits, plans) = (commits.collect(), Plans { links, lock_lines: None });
     Ok(library.commit(CommitBatch { commits, plans, ..CommitBatch::default() })?)
+}
+
+/// Returns the origin of a folder that is exactly the release of its entry in the lock file.
+fn origin_in(locked: &LockFile, skill: &SkillName, digest: &Digest) -> Option<Origin> {
+    let origin = &locked.find(skill)?.origin;
+    (origin.digest().known().as_ref() == Some(digest)).then(|| origin.clone())
 }
 
 /// Copies the outcome into the results. Skills that the library already had are linked without a commit.
@@ -360,6 +378,7 @@ impl AdoptRequest<'_> {
         let command = format!("skillhub adopt {}", shell_word(&result.source.display().to_string()));
         let linking = Linking {
             folders: &folders,
+            only_new: false,
             copy: false,
             of_lock: false,
             replaces_tracked: self.replaces_tracked,

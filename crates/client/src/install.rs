@@ -282,6 +282,7 @@ impl Installer<'_> {
         prefetch::add_capabilities(&mut planned);
         let linking = Linking {
             folders,
+            only_new: matches!(request.evolved, Evolved::Merge(_)),
             copy: request.copy,
             of_lock: request.agents.is_empty(),
             replaces_tracked: request.replaces_tracked,

@@ -157,7 +157,7 @@ pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use leftovers::{leftover_files, remove_leftover_files};
 pub use lock_file::{
     Drift, DriftKind, LOCK_FILE, LockFile, LockFileError, LockedSkill, LockedWaiver, ResolvedConflicts, Undecided,
-    drifts, has_pending_lines, repair_drifts, resolve_conflicts, write_pending_lines,
+    deleted_entry, drifts, has_pending_lines, repair_drifts, resolve_conflicts, returned_entry, write_pending_lines,
 };
 pub use login::{Login, LoginError, Logins};
 pub use placed::{

@@ -3,6 +3,7 @@
 mod bounds;
 mod capabilities;
 mod conflicts;
+mod deletion;
 mod drift;
 mod entry;
 mod last_read;
@@ -28,6 +29,8 @@ use toml::{Table, Value};
 
 pub(crate) use capabilities::locked_capabilities;
 pub use conflicts::{ResolvedConflicts, Undecided, resolve_conflicts};
+pub use deletion::{deleted_entry, returned_entry};
+pub(crate) use drift::has_archive_of_release;
 pub use drift::{Drift, DriftKind, drifts, repair_drifts};
 pub(crate) use last_read::LastRead;
 pub use lines::{has_pending_lines, write_pending_lines};
@@ -277,13 +280,18 @@ impl LockFile {
         self.skills.values().find(|skill| skill.bare_name() == name)
     }
 
+    /// Returns whether the entry of the skill whose folder has this name has this content.
+    pub fn lists(&self, name: &SkillName, content: Digest) -> bool {
+        self.find(name).is_some_and(|entry| entry.content == Some(content))
+    }
+
     /// Returns the registry from which the skill with this full name was installed; `None` for other kinds of sources.
     pub(crate) fn release_source(&self, name: &str) -> Option<&str> {
         self.get(name)?.origin.as_registry().map(|release| release.registry.as_str())
     }
 
     /// Returns the entry of the skill whose folder has this name, as the text of a lock file with only this entry.
-    pub fn entry_text(&self, name: &SkillName) -> Option<String> {
+    pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
         self.find(name).map(Self::text_of)
     }
 

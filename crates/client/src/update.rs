@@ -93,7 +93,9 @@ impl Installer<'_> {
         if let Some(choice) = &choice {
             batch.drop_unmet(&Needs::of(choice));
         }
-        self.finish(batch, lock, &as_install, &[])
+        // Requirements that the library did not have are linked like those of an install.
+        let folders = self.agent_folders.chosen(&[], self.library.path())?;
+        self.finish(batch, lock, &as_install, &folders)
     }
 
     fn update_one(

@@ -3,13 +3,14 @@
 use library::{FolderState, Library, RegistryRelease, Revision};
 use registry_index::Entry;
 use skill::{
-    Bundle, Digest, SkillName, archive,
+    Bundle, Digest, SkillName,
     diff::{self, FileChange},
+    shell_word,
 };
 
 use crate::{
     install::{InstallError, Installer},
-    lock_file::{LockFile, LockedSkill, LockedWaiver},
+    lock_file::{LockFile, LockedSkill, LockedWaiver, has_archive_of_release},
     release_state::ReleaseState,
     resolve::{self, ResolveError, Resolved},
     spec::VersionRequest,
@@ -64,6 +65,8 @@ pub struct Verified {
     pub version: Option<String>,
     /// Result of the comparison.
     pub status: VerifyStatus,
+    /// True if only the entry is wrong, which `doctor --fix` corrects from the history.
+    pub is_wrong_entry: bool,
     /// Files that differ from the library's newest revision.
     pub files: Vec<FileChange>,
     /// Description of the problem, as one sentence.
@@ -91,6 +94,7 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
         name: entry.name(),
         version: entry.origin.version(),
         status: VerifyStatus::Pristine,
+        is_wrong_entry: false,
         files: Vec::new(),
         why: None,
         signer: None,
@@ -105,7 +109,7 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
     found.warnings.extend(entry.waivers.iter().filter(|waiver| !is_ours(waiver)).map(LockedWaiver::not_ours));
     found = found.files_of(by.library, name, entry)?;
     if found.status.is_intact() {
-        found = found.release_of(by.library, name, entry)?;
+        found = found.release_of(by.library, entry)?;
     }
     if let (true, Some(release)) = (found.status.is_intact(), entry.origin.as_registry()) {
         found = found.line_of(by, release, entry, offline);
@@ -157,22 +161,22 @@ impl Verified {
     }
 
     /// Compares the release in the history with the archive in the lock file.
-    fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
-        let Some(digest) = entry.origin.digest().known() else { return Ok(self) };
-        let Some((_, release)) = library.release(name, &digest)? else { return Ok(self) };
-        match Some(archive::pack(&release).hash()) == entry.archive {
-            true => Ok(self),
-            false => Ok(self.is(VerifyStatus::Tampered, "the archive and the digest in the lock file do not match")),
+    fn release_of(self, library: &Library, entry: &LockedSkill) -> Result<Self, InstallError> {
+        if has_archive_of_release(library, entry)? {
+            return Ok(self);
         }
+        let found = self.is(VerifyStatus::Tampered, "the archive and the digest in the lock file do not match");
+        Ok(Self { is_wrong_entry: true, ..found })
     }
 
     /// Checks the release's current entry in the registry.
     fn line_of(mut self, by: &Installer<'_>, release: &RegistryRelease, entry: &LockedSkill, offline: bool) -> Self {
         let RegistryRelease { registry, name, version, digest } = release;
         let registries = by.registries.offline_if(offline);
-        let registry = registries.of_installed(&name.owner, registry).map_err(ResolveError::from);
+        let asked = registries.of_installed(&name.owner, registry).map_err(ResolveError::from);
+        let is_other = asked.as_ref().is_ok_and(|asked| asked.location() != registry);
         let request = VersionRequest::exact(version);
-        match registry.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
+        match asked.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
             Ok(found) => match found.registry.state_of(&found.entry) {
                 Some(state @ ReleaseState::Withdrawn(_)) => {
                     self.is(VerifyStatus::Withdrawn, format!("its release {}", state.sentence()))
@@ -194,6 +198,14 @@ impl Verified {
                     self.signature_of(&found, entry)
                 }
             },
+            Err(ResolveError::NotFound { .. } | ResolveError::NoRelease { .. }) if is_other => {
+                self.warnings.push(format!(
+                    "not compared with {registry}, which the lock file names and this home has not used; compare it: \
+                     skillhub --registry {} verify",
+                    shell_word(registry)
+                ));
+                self
+            }
             Err(error @ (ResolveError::NotFound { .. } | ResolveError::NoRelease { .. })) => {
                 self.warnings.push(format!("its registry no longer has the release: {error}"));
                 self

@@ -17,8 +17,15 @@ fn adopted_with(world: &World, paths: &[PathBuf], replaces_tracked: bool) -> Vec
     let (mut library, agents) = (world.library(), world.agents());
     let in_use = agents.chosen(&[], library.path()).unwrap();
     let known = [agents];
-    let request =
-        AdoptRequest { paths, in_use: &in_use, known: &known, follows_links: &[], replaces_tracked, dry_run: false };
+    let request = AdoptRequest {
+        paths,
+        in_use: &in_use,
+        known: &known,
+        follows_links: &[],
+        locked: None,
+        replaces_tracked,
+        dry_run: false,
+    };
     adopt(&mut library, &request, &World::stamp(), &permit_all, &client::accept_nothing).unwrap()
 }
 

@@ -69,6 +69,7 @@ fn only_installed_skills_are_uninstalled() {
         in_use: &[],
         known: &known,
         follows_links: &[],
+        locked: None,
         replaces_tracked: false,
         dry_run: false,
     };

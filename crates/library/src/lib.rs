@@ -242,7 +242,7 @@ pub use library::{
     Plans, Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
     TakenBack, TemporaryKind, TrialEnd, Unreviewed, relocate, return_reason,
 };
-pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
+pub use links::{EntryChange, LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, real_path, resolve};
 pub use lock::{LibraryLock, LockError};
 pub use origin::{CommitId, Origin, OriginError, OriginFields, RegistryRelease, SourceDigest, SourceSkill};

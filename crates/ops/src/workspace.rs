@@ -328,8 +328,8 @@ impl Workspace {
         }
     }
 
-    /// Updates a skill in the lock file to its current head, if the file lists it. A failure is noted and does not
-    /// affect the change.
+    /// Writes the lock file's lines of the last commit, and updates the skill's entry to its current head. A failure is
+    /// noted and does not affect the change.
     pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {
         if let Some(warning) = self.lock_warning(library, skill) {
             self.note(&warning);
@@ -338,7 +338,9 @@ impl Workspace {
 
     /// Updates the lock file like [`Self::refresh_lock`], and returns the warning if that fails.
     pub(crate) fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
-        let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
+        let written = client::write_pending_lines(library);
+        let refreshed = written.and_then(|()| client::LockFile::refresh(&self.lock_path(library), library, skill));
+        let error = refreshed.err()?;
         Some(format!("the change was made, but the lock file could not be updated: {error}"))
     }
 

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 use library::{
-    Action, ActorKind, Checkout, Commit, CommitBatch, Committed, Content, FolderState, Library, NewRevision,
-    ProposalChange, Snapshot, Stamp, StateBefore,
+    Action, ActorKind, Checkout, Commit, CommitBatch, Committed, Content, EntryChange, FolderState, Library,
+    NewRevision, Plans, ProposalChange, Snapshot, Stamp,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::failure::{Hint, NextStep};
@@ -96,12 +96,16 @@ pub(crate) fn conclude<'a>(
         library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
         report.add(&format!("it would be applied: {why}"));
     } else {
+        let entry = entry_change(library, &change, context);
+        if let Some(by) = entry.as_ref().map(|entry| entry.required_by.join(", ")).filter(|by| !by.is_empty()) {
+            report.add(&format!("it is still required by {by}"));
+        }
         match trial::PlannedTrial::of(library, &change, cleared.as_ref())? {
             Some(planned) => {
-                let committed = commit(library, change, cleared, context, stamp, Some(planned.restoring(stamp)))?;
+                let committed = commit(library, change, cleared, entry, stamp, Some(planned.restoring(stamp)))?;
                 planned.begin(library, &mut report, committed);
             }
-            None => report.applied(commit(library, change, cleared, context, stamp, None)?),
+            None => report.applied(commit(library, change, cleared, entry, stamp, None)?),
         }
     }
     Ok(Conclusion::Done(report))
@@ -297,18 +301,31 @@ fn check_policy(
     }
 }
 
+/// Plans the change of the lock file with the deletion of an installed skill, or with a rollback that brings it back.
+fn entry_change(library: &Library, change: &Change<'_>, context: &Context<'_>) -> Option<EntryChange> {
+    let origin = change.origin.as_ref()?;
+    let is_deleted = change.snapshot.base.as_ref().is_some_and(|base| base.tombstone);
+    match change.candidate.is_empty() {
+        true => context.surroundings.deleted_entry(library, change.skill, origin),
+        false if is_deleted && change.action == Action::Rollback => {
+            context.surroundings.returned_entry(library, change.skill, origin)
+        }
+        false => None,
+    }
+}
+
 fn commit(
     library: &mut Library,
     change: Change<'_>,
     cleared: Option<Cleared>,
-    context: &Context<'_>,
+    entry: Option<EntryChange>,
     stamp: &Stamp,
     behind: Option<NewRevision>,
 ) -> Result<Option<Committed>, ManageError> {
-    let entry = if cleared.is_none() { context.surroundings.lock_entry(library, change.skill) } else { None };
+    let (lock_lines, before) = entry.map(|entry| (entry.lines, entry.before)).unzip();
     let content = cleared.map_or(Content::Tombstone, Content::Cleared);
     let revision = NewRevision {
-        before: entry.map(|lock| StateBefore { lock: Some(lock), ..StateBefore::default() }),
+        before,
         origin: change.origin,
         absorbed_into: change.absorbed_into,
         acceptance: change.accepted.as_ref().map(Accepted::acceptance),
@@ -322,5 +339,6 @@ fn commit(
         revisions: change.hand_edit.into_iter().chain([revision]).chain(behind).collect(),
     }];
     let proposals = accepted.into_iter().collect();
-    Ok(library.commit(CommitBatch { commits, proposals, ..CommitBatch::default() })?.into_iter().next())
+    let plans = Plans { lock_lines, ..Plans::default() };
+    Ok(library.commit(CommitBatch { commits, proposals, plans })?.into_iter().next())
 }

@@ -1,7 +1,7 @@
 //! [`Context`]: the inputs for judging a request, apart from the library.
 
 use jiff::Timestamp;
-use library::{Actor, Library, Scope, Stamp};
+use library::{Actor, EntryChange, Library, Origin, Scope, Stamp};
 use skill::SkillName;
 
 use crate::{policy::Policy, request::Notes};
@@ -35,9 +35,11 @@ pub trait Surroundings {
     /// Returns the visible skills of other scopes. This opens their libraries.
     fn shadowed_skills(&self) -> Vec<ShadowedSkill>;
 
-    /// Returns the entry of a skill in the library's lock file, as the text of a lock file with only this entry. The
-    /// deletion of the skill records it, for `undo` and `rollback`.
-    fn lock_entry(&self, library: &Library, skill: &SkillName) -> Option<String>;
+    /// Plans the removal of a skill's entry from the lock file. `None` if it has none.
+    fn deleted_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange>;
+
+    /// Plans the entry of a skill that returns after its deletion. `None` if it had none.
+    fn returned_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange>;
 }
 
 /// A function that returns the shadowed skills, for a library without a lock file.
@@ -46,7 +48,11 @@ impl<F: Fn() -> Vec<ShadowedSkill>> Surroundings for F {
         self()
     }
 
-    fn lock_entry(&self, _library: &Library, _skill: &SkillName) -> Option<String> {
+    fn deleted_entry(&self, _: &Library, _: &SkillName, _: &Origin) -> Option<EntryChange> {
+        None
+    }
+
+    fn returned_entry(&self, _: &Library, _: &SkillName, _: &Origin) -> Option<EntryChange> {
         None
     }
 }

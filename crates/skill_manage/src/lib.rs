@@ -39,9 +39,11 @@
 //! 6. `conclude` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer over
 //!    parts, edits and files counts.
 //! 7. If the answer is to apply, `conclude` passes the change to `Library::commit`, which makes it durable, as the
-//!    documentation of `library` describes. Otherwise `commit_or_hold` makes a proposal of it (`hold`), or closes the
-//!    actor's proposal that it reverts.
-//! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
+//!    documentation of `library` describes. With a deletion go the removal of the entry in the lock file and the entry
+//!    itself, for `undo`; with a rollback of a deletion goes the former entry ([`Surroundings`]). If the answer is to
+//!    hold, `commit_or_hold` makes a proposal of the change (`hold`), or closes the actor's proposal that it reverts.
+//! 8. The [`Report`] goes back to the host. The host then writes these lines of the lock file, and updates the entry of
+//!    a changed skill.
 //!
 //! A refusal at any step becomes an event (`note_refusal`). Nothing else changes, but the revision that step 3 recorded
 //! stays. [`roll_back`] joins at step 5 with an old bundle, which is scanned with the current rules.

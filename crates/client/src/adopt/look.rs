@@ -9,13 +9,14 @@ use library::{
 use scan::{Baseline, Verdict};
 use skill::{Bundle, Limits, SkillName, validate};
 
-use super::{AdoptError, Adopted, Passed, folders::FoundFolder, permit_adopting};
-use crate::discovery::skill_md_of;
+use super::{AdoptError, Adopted, Passed, folders::FoundFolder, origin_in, permit_adopting};
+use crate::{discovery::skill_md_of, lock_file::LockFile};
 
 /// Builds the commit for a folder; `None` if the library already has the skill.
 pub(super) fn look_at(
     library: &Library,
     found: &FoundFolder,
+    locked: Option<&LockFile>,
     stamp: &Stamp,
     permit: &Permit<'_>,
     result: &mut Adopted,
@@ -36,6 +37,10 @@ pub(super) fn look_at(
     }
     if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {
         return Err(AdoptError::Exists(name));
+    }
+    if let Some(locked) = locked.filter(|locked| in_library && locked.find(&name).is_some()) {
+        let origin = origin_in(locked, &name, &bundle.digest()).ok_or_else(|| AdoptError::Locked(name.clone()))?;
+        result.warnings.push(format!("recorded as {}, which the lock file has", origin.release()));
     }
     library.check_pinned(&name, &stamp.actor)?;
     let cleared = library.clear(&name, bundle, Baseline::None)??;

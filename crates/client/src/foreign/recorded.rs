@@ -18,7 +18,7 @@ impl Recorded {
     /// Parses the hash that `npx skills` writes: 64 digits over the contents, or a git id of 40 digits.
     pub fn of_npx(text: &str) -> Self {
         let text = text.to_ascii_lowercase();
-        match (text.len(), text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        match (text.len(), is_hexadecimal(&text)) {
             (64, true) => Self::Content(text),
             (40, true) => Self::Tree(text),
             _ => Self::None,
@@ -46,8 +46,12 @@ impl Recorded {
     /// Returns whether a text has one of the forms of [`Self::digest_placeholder`].
     pub fn is_placeholder(text: &str) -> bool {
         let digits = text.strip_prefix("npx-skills:").or_else(|| text.strip_prefix("git-tree:"));
-        text == "unknown" || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        text == "unknown" || digits.is_some_and(is_hexadecimal)
     }
+}
+
+fn is_hexadecimal(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Hashes paths and contents, concatenated in the order of JavaScript's `localeCompare`.

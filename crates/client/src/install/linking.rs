@@ -22,6 +22,8 @@ pub type Hides<'a> = dyn Fn(&Library, &SkillName, &Origin, &Path) -> bool + 'a;
 pub(crate) struct Linking<'a> {
     /// Folders of the agents that are named or in use.
     pub folders: &'a [AgentFolder],
+    /// True for an update: skills that the library has keep their links as they are.
+    pub only_new: bool,
     /// True if copies are written in place of links.
     pub copy: bool,
     /// True to link restored skills also for the agents of their lock file entries that this machine has.
@@ -73,7 +75,8 @@ impl Linking<'_> {
         known: &AgentFolders,
     ) -> Vec<AgentFolder> {
         let skill = &planned.candidate.name;
-        let mut folders = self.folders.to_vec();
+        let is_kept = self.only_new && planned.head.is_some();
+        let mut folders = if is_kept { Vec::new() } else { self.folders.to_vec() };
         let locked = planned.candidate.locked.as_ref().filter(|_| self.of_lock);
         for folder in locked.iter().flat_map(|locked| known.on_machine(&locked.agents, library.path())) {
             if folders.iter().all(|other| other.path != folder.path) {

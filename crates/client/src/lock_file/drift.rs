@@ -13,7 +13,7 @@ use library::{Library, LibraryError, Origin, Revision, StorageError};
 use skill::{Bundle, SkillName, archive};
 use toml::Table;
 
-use super::{LastRead, LockFile, LockFileError, LockedSkill, capabilities};
+use super::{LastRead, LockFile, LockFileError, LockedSkill, capabilities, deletion::former_entry};
 use crate::{agent_folders::AgentFolder, requires};
 
 /// An entry that differs from the library, or is missing.
@@ -32,9 +32,11 @@ pub struct Drift {
 pub enum DriftKind {
     /// The library is newer. The entry can be rebuilt from the history.
     Behind,
+    /// The entry has another archive hash than its release.
+    WrongArchive,
     /// The skill is installed and has no entry.
     Missing,
-    /// The skill was uninstalled and still has an entry.
+    /// The skill was uninstalled or deleted and still has an entry.
     Gone,
     /// The entry has a release that was never in this library.
     Ahead,
@@ -45,15 +47,16 @@ pub enum DriftKind {
 impl DriftKind {
     /// Returns whether [`repair_drifts`] can fix the difference.
     pub fn can_be_repaired(self) -> bool {
-        matches!(self, Self::Behind | Self::Missing | Self::Gone)
+        matches!(self, Self::Behind | Self::WrongArchive | Self::Missing | Self::Gone)
     }
 
     /// Describes the difference as a clause about the skill.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Behind => "has changed since its entry was written",
+            Self::WrongArchive => "has an entry with the hash of another archive",
             Self::Missing => "is installed but has no entry",
-            Self::Gone => "was uninstalled but still has an entry",
+            Self::Gone => "no longer exists but still has an entry",
             Self::Ahead => "has an entry for a release that was never in this library; `skillhub install` installs it",
             Self::NotInstalled => "has an entry but is not installed; `skillhub install` installs it",
         }
@@ -83,22 +86,32 @@ pub fn drifts(path: &Path, library: &Library) -> Result<Vec<Drift>, LockFileErro
 }
 
 fn of_entry(library: &Library, entry: &LockedSkill) -> Result<Option<DriftKind>, StorageError> {
-    let name = entry.bare_name();
-    let Some(head) = library.head(name)? else { return Ok(Some(DriftKind::NotInstalled)) };
-    let was_here = || -> Result<bool, StorageError> {
-        let mut revisions = library.revisions(name, usize::MAX)?.into_iter();
-        Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest() == entry.origin.digest())))
-    };
-    let or_ahead = |behind| Ok(Some(if was_here()? { behind } else { DriftKind::Ahead }));
+    let Some(head) = library.head(entry.bare_name())? else { return Ok(Some(DriftKind::NotInstalled)) };
+    let or_ahead = |behind| Ok(Some(if was_here(library, entry)? { behind } else { DriftKind::Ahead }));
     match &head.origin {
-        _ if head.tombstone => match was_here()? {
+        _ if head.tombstone => match was_here(library, entry)? {
             true => Ok(Some(DriftKind::Gone)),
             false => Ok(Some(DriftKind::NotInstalled)),
         },
         Some(origin) if !is_of(entry, origin) => or_ahead(DriftKind::Behind),
         None => Ok(Some(DriftKind::Ahead)),
-        Some(_) => Ok((entry.content != Some(head.digest)).then_some(DriftKind::Behind)),
+        Some(_) if entry.content != Some(head.digest) => Ok(Some(DriftKind::Behind)),
+        Some(_) => Ok((!has_archive_of_release(library, entry)?).then_some(DriftKind::WrongArchive)),
     }
+}
+
+/// Returns whether the release of an entry was ever installed in this library.
+fn was_here(library: &Library, entry: &LockedSkill) -> Result<bool, StorageError> {
+    let mut revisions = library.revisions(entry.bare_name(), usize::MAX)?.into_iter();
+    Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest() == entry.origin.digest())))
+}
+
+/// Returns whether an entry has the hash of its release's archive. Returns `true` if the library does not have the files
+/// of the release.
+pub(crate) fn has_archive_of_release(library: &Library, entry: &LockedSkill) -> Result<bool, StorageError> {
+    let Some(digest) = entry.origin.digest().known() else { return Ok(true) };
+    let release = library.release(entry.bare_name(), &digest)?;
+    Ok(release.is_none_or(|(_, files)| Some(archive::pack(&files).hash()) == entry.archive))
 }
 
 fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
@@ -109,9 +122,9 @@ fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
         && locked.commit() == origin.commit()
 }
 
-/// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of uninstalled
-/// skills. A missing entry is like the one before the last deletion; if there was none, its agents are those in whose
-/// `folders` the skill is linked.
+/// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of deleted
+/// skills. A missing entry is like the one before the skill was last deleted; if it never was, its agents are those in
+/// whose `folders` it is linked.
 ///
 /// # Errors
 /// [`LockFileError`]; the file is then unchanged.
@@ -125,6 +138,8 @@ pub fn repair_drifts(
     let mut entries = Vec::new();
     let mut gone = Vec::new();
     let file = LastRead::of(path)?;
+    let is_missing = |drift: &Drift| drift.kind == DriftKind::Missing;
+    let events = if drifts.iter().any(is_missing) { library.events()?.0 } else { Vec::new() };
     for drift in drifts.iter().filter(|drift| drift.kind.can_be_repaired()) {
         let name = &drift.skill;
         gone.push(drift.name.clone());
@@ -132,10 +147,7 @@ pub fn repair_drifts(
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
             let release = origin.digest().known().map(|digest| library.release(name, &digest)).transpose();
             let release = release.map_err(LibraryError::from)?.flatten();
-            let former = match file.get(&drift.name) {
-                Some(_) => None,
-                None => former_entry(path, library, name)?,
-            };
+            let former = former_entry(path, &events, name, &origin);
             let old = file.get(&drift.name).or(former.as_ref());
             let capabilities = match old.filter(|old| old.content == Some(head.digest)) {
                 Some(old) => old.capabilities.clone(),
@@ -165,46 +177,24 @@ fn linked_agents(placed: &[PathBuf], folders: &[AgentFolder]) -> Vec<String> {
     agents.into_iter().map(str::to_owned).collect()
 }
 
-/// Returns the entry of a deleted skill, which is to be removed, or the missing entry of a skill whose head restores it
-/// after a deletion.
-pub(super) fn after_deletion(
+/// Returns the entries of skills whose heads come from later releases than the entries name, as after a person accepted
+/// an update. An entry for a release that was never in this library came with git, and stays.
+pub(super) fn behind_releases(
     library: &Library,
-    skill: &SkillName,
-    head: &Revision,
-    entry: Option<&LockedSkill>,
-) -> Result<Option<Drift>, StorageError> {
-    let drift = |name, kind| Drift { name, skill: skill.clone(), kind };
-    match (entry, &head.origin, &head.parent) {
-        (Some(entry), ..) if head.tombstone => {
-            let gone = of_entry(library, entry)?.filter(|kind| *kind == DriftKind::Gone);
-            Ok(gone.map(|kind| drift(entry.name(), kind)))
+    file: &LockFile,
+    heads: &[(&SkillName, Revision)],
+) -> Result<Vec<Drift>, StorageError> {
+    let mut drifts = Vec::new();
+    for (skill, head) in heads {
+        let Some(name) = head.origin.as_ref().map(|origin| origin.name_in(skill)) else { continue };
+        if let Some(entry) = file.get(&name)
+            && !head.origin.as_ref().is_some_and(|origin| is_of(entry, origin))
+            && was_here(library, entry)?
+        {
+            drifts.push(Drift { name, skill: (*skill).clone(), kind: DriftKind::Behind });
         }
-        (None, Some(origin), Some(parent)) if !head.tombstone && library.revision(parent)?.tombstone => {
-            Ok(Some(drift(origin.name_in(skill), DriftKind::Missing)))
-        }
-        _ => Ok(None),
     }
-}
-
-/// Returns the entry that a skill had before its last deletion.
-fn former_entry(path: &Path, library: &Library, skill: &SkillName) -> Result<Option<LockedSkill>, LibraryError> {
-    let (events, _) = library.events()?;
-    let of_skill = events.into_iter().rev().filter(|event| event.skill == skill.as_str());
-    let texts = of_skill.filter_map(|event| event.before?.lock);
-    let mut files = texts.filter_map(|text| LockFile::parse(&text, path).ok());
-    Ok(files.find_map(|file| file.find(skill).cloned()))
-}
-
-/// Returns the entries of skills whose heads come from other releases than the entries name, as after a person accepted
-/// an update.
-pub(super) fn behind_releases(file: &LockFile, heads: &[(&SkillName, Revision)]) -> Vec<Drift> {
-    let drift = |(skill, head): &(&SkillName, Revision)| {
-        let origin = head.origin.as_ref()?;
-        let name = origin.name_in(skill);
-        let is_behind = file.get(&name).is_some_and(|entry| !is_of(entry, origin));
-        is_behind.then(|| Drift { name, skill: (*skill).clone(), kind: DriftKind::Behind })
-    };
-    heads.iter().filter_map(drift).collect()
+    Ok(drifts)
 }
 
 /// Builds an entry as an install would have written it. Details that only the old entry has are copied from it.

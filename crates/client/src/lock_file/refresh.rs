@@ -7,13 +7,12 @@ use skill::SkillName;
 
 use super::{
     LastRead, LockFile, LockFileError, LockedWaiver, capabilities,
-    drift::{Drift, after_deletion, behind_releases, repair_drifts},
+    drift::{Drift, behind_releases, repair_drifts},
 };
 
 impl LockFile {
-    /// Updates the content digest and waivers of a skill's entry from the library. The entry of a deleted skill is
-    /// removed, and that of a skill restored after a deletion is written again. Returns whether the lock file had the
-    /// skill.
+    /// Updates the content digest and waivers of a skill's entry from the library. Returns whether the lock file has
+    /// the skill.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -22,7 +21,7 @@ impl LockFile {
     }
 
     /// Updates several entries like [`LockFile::refresh`], with a single write. Returns how many of the skills the lock
-    /// file had.
+    /// file has.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -32,28 +31,25 @@ impl LockFile {
         names: impl IntoIterator<Item = &'s SkillName>,
     ) -> Result<usize, LockFileError> {
         let file = LastRead::not_yet(path);
-        let (refreshed, drifts) = file.update_under(&library.lock()?, |file| file.follow_heads(library, names))?;
-        if !drifts.is_empty() {
-            repair_drifts(path, library, &drifts, &[])?;
+        let (refreshed, behind) = file.update_under(&library.lock()?, |file| file.follow_heads(library, names))?;
+        if !behind.is_empty() {
+            repair_drifts(path, library, &behind, &[])?;
         }
         Ok(refreshed)
     }
 
-    /// Updates entries to the heads of the library. Returns their number, and the entries to rebuild, add or remove.
+    /// Updates entries to the heads of the library. Returns their number, and those that name other releases than the
+    /// heads come from.
     fn follow_heads<'s>(
         &mut self,
         library: &Library,
         names: impl IntoIterator<Item = &'s SkillName>,
     ) -> Result<(usize, Vec<Drift>), LockFileError> {
         let entries = self.by_bare_name();
-        let (mut heads, mut drifts) = (Vec::new(), Vec::new());
-        for name in names {
-            let Some(head) = library.head(name).map_err(LibraryError::from)? else { continue };
-            let entry = entries.get(name.as_str());
-            drifts.extend(after_deletion(library, name, &head, entry.copied()).map_err(LibraryError::from)?);
-            if entry.is_some() && !head.tombstone {
-                heads.push((name, head));
-            }
+        let mut heads = Vec::new();
+        for name in names.into_iter().filter(|name| entries.contains_key(name.as_str())) {
+            let head = library.head(name).map_err(LibraryError::from)?;
+            heads.extend(head.filter(|head| !head.tombstone).map(|head| (name, head)));
         }
         let mut contents = BTreeMap::new();
         for (name, head) in &heads {
@@ -68,7 +64,7 @@ impl LockFile {
                 skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
             }
         }
-        drifts.extend(behind_releases(self, &heads));
-        Ok((heads.len(), drifts))
+        let behind = behind_releases(library, self, &heads).map_err(LibraryError::from)?;
+        Ok((heads.len(), behind))
     }
 }

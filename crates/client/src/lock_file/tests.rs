@@ -151,6 +151,7 @@ fn contradictory_entry_is_damage() {
         ("1.0.0", "^1", "not a version"),
         ("~d~", "unknown", "not a digest"),
         ("~d~", "zzz", "`digest`: \"zzz\" is not a digest, nor a hash of a known tool"),
+        ("~d~", "git-tree:", "`digest`: \"git-tree:\" is not a digest"),
         ("~a~", "sha256:00", "`archive`: \"sha256:00\" is not a digest"),
         ("version", "commit = \"main\"\nversion", "cannot have a commit"),
         ("registry", "folder", "cannot be the name of a skill"),

@@ -21,7 +21,8 @@ pub fn show_in(
     stamp: &Stamp,
 ) -> Result<LinkChanges, LibraryError> {
     let command = format!("skillhub enable {skill}");
-    let linking = Linking { folders, copy: false, of_lock: false, replaces_tracked, command: &command };
+    let linking =
+        Linking { folders, only_new: false, copy: false, of_lock: false, replaces_tracked, command: &command };
     let linked = linking.of(library, skill, &mut TrackedFolders::default());
     let changes = library.link(skill, &linked.plan, stamp, RELINK, |state| {
         state.hidden_in.retain(|hidden| folders.iter().all(|folder| folder.path != *hidden));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{FindError, Library, ProposalId, Revision, Scope};
+use library::{EntryChange, FindError, Library, Origin, ProposalId, Revision, Scope};
 use skill::{SkillName, failure::FailureKind};
 use skill_manage::{ManageError, ShadowedSkill, Surroundings, review::ReviewError};
 
@@ -287,8 +287,12 @@ impl Surroundings for Workspace {
         skills
     }
 
-    fn lock_entry(&self, library: &Library, skill: &SkillName) -> Option<String> {
-        client::LockFile::read(&self.lock_path(library)).ok()?.entry_text(skill)
+    fn deleted_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange> {
+        client::deleted_entry(&self.lock_path(library), skill, origin)
+    }
+
+    fn returned_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange> {
+        client::returned_entry(&self.lock_path(library), library, skill, origin)
     }
 }
 
