@@ -35,8 +35,8 @@ Also lists scanner warnings, accepted findings (by whom, why, until when), and w
 expire within two weeks. New scanner rules hide an unchanged skill only on hard evidence; other new
 findings are listed with the command that accepts them.
 
-Exit code 8: a skill is blocked, or an agent reads other content than `skillhub read` prints or a skill
-that is disabled. Each comes with the command that repairs it.")]
+Exit code 8: an agent's folder shows a blocked skill, a disabled one, or other content than `skillhub
+read` prints. Each comes with the command that repairs it.")]
 pub struct StatusArgs {
     /// Skill to show [default: all]
     name: Option<String>,
@@ -61,8 +61,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let agents = AgentViews::of(context, &catalogue, named)?;
     let (changed, news) = inbox::news(context, &catalogue)?;
     let hosts = agents.document();
-    let is_blocked = skills.iter().any(|skill| skill.state == "blocked");
-    let is_sound = !is_blocked && overview.damaged().next().is_none() && hosts.problems.is_empty();
+    let is_sound = overview.damaged().next().is_none() && hosts.problems.is_empty();
     let document = overview.document_with(hosts, &changed);
     context.out.answer(&document, |out| {
         for skill in skills {

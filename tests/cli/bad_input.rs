@@ -288,15 +288,6 @@ fn empty_registry_is_refused() {
 }
 
 #[test]
-fn skill_without_its_file_is_blocked() {
-    let place = Place::new();
-    fs::remove_file(place.sandbox.user_skill("mine").join("SKILL.md")).unwrap();
-    let status = place.sandbox.ask(&["status"]).exits(8).json();
-    let mine = status["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "mine").unwrap();
-    assert_eq!(mine["state"], "blocked", "{status:#}");
-}
-
-#[test]
 fn unreadable_configuration_fails_closed() {
     let place = Place::new();
     fs::write(place.sandbox.skillhub_home().join("config.toml"), "policy = [").unwrap();

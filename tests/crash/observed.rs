@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
 
-/// Fields of a lock file entry that only the original command knows, so `doctor` cannot rebuild them.
+/// Fields of a lock file entry that the original command knows best. `doctor` rebuilds some of them.
 const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
 
 /// Fields of a proposal with its times and revisions.

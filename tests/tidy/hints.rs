@@ -11,7 +11,7 @@ use super::{
 const STEPS: (&str, &str) = ("crates/skill/src/next_step.rs", "command");
 
 /// Files with hints that are the same for every client, and the number of commands in them.
-const SAME_FOR_ALL: [(&str, usize); 15] = [
+const SAME_FOR_ALL: [(&str, usize); 16] = [
     // Only a person at a terminal may do it.
     ("crates/library/src/failures.rs", 1),
     ("crates/library/src/library/decision.rs", 2),
@@ -20,6 +20,7 @@ const SAME_FOR_ALL: [(&str, usize); 15] = [
     ("crates/skill_manage/src/review/error.rs", 2),
     ("crates/skill_manage/src/rollback.rs", 1),
     // Only the command line or a registry has the failure.
+    ("crates/client/src/adopt.rs", 1),
     ("crates/client/src/agent_folders.rs", 2),
     ("crates/client/src/publish/fork/error.rs", 1),
     ("crates/client/src/undo/error.rs", 1),

@@ -8,6 +8,7 @@ mod drift;
 mod entry;
 mod last_read;
 mod lines;
+mod past;
 mod refresh;
 #[cfg(test)]
 mod schema;

@@ -242,7 +242,7 @@ pub use library::{
     Plans, Recovery, RelocateError, Relocation, Served, Sizes, SkillMdSummary, SkillSummary, Snapshot, SnapshotError,
     TakenBack, TemporaryKind, TrialEnd, Unreviewed, relocate, return_reason,
 };
-pub use links::{EntryChange, LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
+pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, real_path, resolve};
 pub use lock::{LibraryLock, LockError};
 pub use origin::{CommitId, Origin, OriginError, OriginFields, RegistryRelease, SourceDigest, SourceSkill};
@@ -259,8 +259,8 @@ pub use proposals::{
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{
-    Acceptance, Action, Actor, ActorError, ActorKind, Content, NewRevision, Revision, RevisionId, RevisionSpec,
-    RevisionSpecError, Stamp, StateBefore, SyncedRevision, Upstream,
+    Acceptance, Action, Actor, ActorError, ActorKind, Content, EntryChange, NewRevision, Revision, RevisionId,
+    RevisionSpec, RevisionSpecError, Stamp, StateBefore, SyncedRevision, Upstream,
 };
 pub use skill_change::{Denied, Permit, SkillChange};
 pub use state::{SkillState, State, StateError, StoredReview, StoredWaiver};

@@ -9,8 +9,6 @@ use std::{
 use serde::{Deserialize, Serialize};
 use skill::SkillName;
 
-use crate::revision::StateBefore;
-
 /// An agent's skills folder in which a skill should appear.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTarget {
@@ -71,17 +69,6 @@ pub struct LinkChanges {
     pub restored: Vec<PathBuf>,
     /// Failed steps, one sentence each. `doctor` reports what they left behind.
     pub warnings: Vec<String>,
-}
-
-/// Change of a lock file with a commit that deletes an installed skill, or brings one back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryChange {
-    /// The removed or restored entry.
-    pub lines: LockLines,
-    /// State to record for `undo`.
-    pub before: StateBefore,
-    /// Full names of the installed skills that require a deleted skill, sorted.
-    pub required_by: Vec<String>,
 }
 
 /// Lines of a lock file that a commit changes.

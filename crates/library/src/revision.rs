@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest};
 use thiserror::Error;
 
-use crate::{links::Original, origin::Origin};
+use crate::{
+    links::{LockLines, Original},
+    origin::Origin,
+};
 
 /// Kind of actor, on which permissions depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -376,6 +379,17 @@ pub struct StateBefore {
     /// Links to the skill in agents' folders that skillhub did not create.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked: Vec<PathBuf>,
+}
+
+/// Change of a lock file with a commit that deletes an installed skill, or brings one back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryChange {
+    /// The removed or restored entry.
+    pub lines: LockLines,
+    /// State to record for `undo`.
+    pub before: StateBefore,
+    /// Full names of the installed skills that require a deleted skill, sorted.
+    pub required_by: Vec<String>,
 }
 
 /// A release as published.

@@ -13,7 +13,10 @@ use library::{Library, LibraryError, Origin, Revision, StorageError};
 use skill::{Bundle, SkillName, archive};
 use toml::Table;
 
-use super::{LastRead, LockFile, LockFileError, LockedSkill, capabilities, deletion::former_entry};
+use super::{
+    LastRead, LockFile, LockFileError, LockedSkill, capabilities,
+    past::{former_entry, was_here},
+};
 use crate::{agent_folders::AgentFolder, requires};
 
 /// An entry that differs from the library, or is missing.
@@ -100,14 +103,8 @@ fn of_entry(library: &Library, entry: &LockedSkill) -> Result<Option<DriftKind>,
     }
 }
 
-/// Returns whether the release of an entry was ever installed in this library.
-fn was_here(library: &Library, entry: &LockedSkill) -> Result<bool, StorageError> {
-    let mut revisions = library.revisions(entry.bare_name(), usize::MAX)?.into_iter();
-    Ok(revisions.any(|revision| revision.origin.is_some_and(|origin| origin.digest() == entry.origin.digest())))
-}
-
-/// Returns whether an entry has the hash of its release's archive. Returns `true` if the library does not have the files
-/// of the release.
+/// Returns whether an entry has the hash of its release's archive. Returns `true` if the library does not have the
+/// files of the release.
 pub(crate) fn has_archive_of_release(library: &Library, entry: &LockedSkill) -> Result<bool, StorageError> {
     let Some(digest) = entry.origin.digest().known() else { return Ok(true) };
     let release = library.release(entry.bare_name(), &digest)?;

@@ -288,7 +288,7 @@ impl Surroundings for Workspace {
     }
 
     fn deleted_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange> {
-        client::deleted_entry(&self.lock_path(library), skill, origin)
+        client::deleted_entry(&self.lock_path(library), library, skill, origin)
     }
 
     fn returned_entry(&self, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange> {
