@@ -62,7 +62,9 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         skills: listed.iter().copied().map(OutdatedSkill::of).collect(),
         pr_body: preview.map(|preview| pr_body::body(&listed, &preview)),
     };
-    next_of_clone(context, &library).iter().for_each(|next| context.out.note(&format!("not all are listed: {next}")));
+    next_of_clone(context, &library)
+        .iter()
+        .for_each(|next| context.out.note(&format!("not all are installed: {next}")));
     context.out.answer(&document, |out| match &document.pr_body {
         Some(body) => out.write_all(body.as_bytes()),
         None if listed.is_empty() => match skills.len() {

@@ -258,6 +258,7 @@ fn carry_out(
         }
     }
     warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
+    warnings.extend(survey.places.iter().filter_map(|place| place.next.clone()));
     let linked = links::link_missing(&survey.places, options.replaces_tracked, &mut record, &mut warnings)?;
     let has_adopted = adopted.iter().flat_map(|(_, skills)| skills).any(|skill| skill.status == AdoptStatus::Adopted);
     if record.attempts == 1 && record.files.is_empty() && !has_adopted && linked.is_empty() {

@@ -68,19 +68,21 @@ fn assert_pulled_content_is_found(bob: &Sandbox) {
     assert!(found["checks"].as_array().unwrap().iter().any(is_it), "{found:#}");
 }
 
-/// `setup` is the first command of the README.
+/// `setup` is the first command of the README. Only an install checks what a lock file claims.
 #[test]
-fn setup_in_a_clone_records_the_releases() {
+fn setup_in_a_clone_leaves_its_skills_to_install() {
     let team = Team::new();
-    team.bob.done(&["setup", "--yes"]);
+    let done = team.ask(&team.bob, &["setup", "--yes"]).done();
+    assert!(done["warnings"][0].as_str().unwrap().contains("installs 1 skill of skillhub.lock"), "{done:#}");
+    assert!(done["skills"].as_array().unwrap().is_empty(), "{done:#}");
+    let seen = team.ask(&team.bob, &["status"]).json();
+    assert!(seen["lacking"][0]["command"].as_str().unwrap().ends_with(" install"), "{seen:#}");
+    assert_eq!(team.ask(&team.bob, &["install"]).done()["skills"][0]["status"], "installed");
     assert!(team.bob.cwd().join(".claude/skills/demo/SKILL.md").exists());
-    let installed = team.ask(&team.bob, &["install"]).done();
-    assert_eq!(installed["skills"][0]["status"], "unchanged", "{installed:#}");
     assert_eq!(team.bob.done(&["list"])["skills"][0]["origin"]["version"], "1.0.0");
     team.bob.done(&["verify"]);
     team.bob.done(&["doctor"]);
-    team.publish("demo", "1.1.0", "new line");
-    assert_eq!(team.ask(&team.bob, &["outdated"]).done()["skills"][0]["wanted"], "1.1.0");
+    team.bob.done(&["undo"]);
     team.bob.done(&["setup", "--undo"]);
     assert_eq!(team.changes_of_bob(), "", "the undo leaves what git brought");
 }
@@ -94,30 +96,29 @@ fn undo_in_a_clone_keeps_the_lock_file() {
     assert_eq!(team.ask(&team.bob, &["install"]).done()["skills"][0]["status"], "installed");
 }
 
+/// Otherwise a hostile clone could give its folders any origin.
 #[test]
-fn pulled_skill_is_adopted_as_its_release() {
+fn skill_of_the_lock_file_is_not_adopted() {
     let team = Team::new();
-    team.ask(&team.bob, &["install"]).done();
-    team.publish("other", "1.0.0", "alpha line");
-    team.ask(&team.ann, &["install", "acme/other"]).done();
-    team.share();
-    let folder = team.bob.cwd().join(".agents/skills/other");
-    team.bob.done(&["adopt", folder.to_str().unwrap()]);
-    assert_eq!(team.bob.done(&["verify"])["skills"].as_array().unwrap().len(), 2);
-    team.bob.done(&["doctor"]);
-    team.publish("other", "1.1.0", "new line");
-    assert_eq!(team.ask(&team.bob, &["outdated"]).done()["skills"][0]["name"], "acme/other");
+    for folder in [".agents/skills/demo", ".claude/skills/demo"] {
+        let folder = team.bob.cwd().join(folder);
+        let text = skill_md("demo", "Writes notes. Use in tests.", "my own line");
+        write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+        let error = team.ask(&team.bob, &["adopt", folder.to_str().unwrap()]).refused_with_hint(6, "locked_release");
+        assert!(error["hint"].as_str().unwrap().contains("install"), "{error:#}");
+    }
 }
 
+/// The two releases have the same files.
 #[test]
-fn edited_folder_of_the_lock_file_is_not_adopted() {
+fn equal_release_after_a_pull_stays_in_the_lock_file() {
     let team = Team::new();
-    let file = team.bob.cwd().join(".agents/skills/demo/SKILL.md");
-    fs::write(&file, fs::read_to_string(&file).unwrap().replace("beta", "delta")).unwrap();
-    let folder = file.parent().unwrap().to_str().unwrap();
-    let error = team.ask(&team.bob, &["adopt", folder]).refused_with_hint(6, "locked_release");
-    assert!(error["hint"].as_str().unwrap().contains("install"), "{error:#}");
-    assert_eq!(team.changes_of_bob(), " M .agents/skills/demo/SKILL.md\n");
+    team.ask(&team.bob, &["install"]).done();
+    team.publish("demo", "1.0.1", "alpha line");
+    team.ask(&team.ann, &["update"]).done();
+    team.share();
+    team.bob.done(&["manage", "patch", "demo", "--find", "gamma line", "--replace", "my line"]);
+    assert!(team.lock_of_bob().contains("version = \"1.0.1\""), "{}", team.lock_of_bob());
 }
 
 /// A change after `git pull` must not take the lock file back to the release that this library has.

@@ -6,12 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use client::{AdoptStatus, Adopted};
+use client::{AdoptStatus, Adopted, LockFile};
 use library::Library;
 use ops::MissingLink;
 use skill::SkillName;
 
 use crate::{
+    catalogue::next_of_clone,
     commands::adopt,
     context::Context,
     exit::{CliError, io_at},
@@ -32,6 +33,8 @@ pub struct FoundLibrary {
     pub managed: usize,
     /// Links to managed skills that agents lack.
     pub missing: Vec<MissingLink>,
+    /// Next step for skills of the lock file that are not installed. Setup leaves them to an install.
+    pub next: Option<String>,
     /// Path of the library, with links resolved.
     path: PathBuf,
 }
@@ -52,7 +55,8 @@ impl FoundLibrary {
         let skills = if paths.is_empty() { Vec::new() } else { adopt::preview(&context, &paths)? };
         let (duplicates, skills): (Vec<_>, Vec<_>) = skills.into_iter().partition(is_duplicate);
         let path = library.path().to_owned();
-        let mut found = Self { context, skills, passed_over, duplicates, managed, missing: Vec::new(), path };
+        let next = next_of_clone(&context, &library);
+        let mut found = Self { context, skills, passed_over, duplicates, managed, missing: Vec::new(), next, path };
         found.missing = found.missing_links()?;
         Ok(found)
     }
@@ -101,8 +105,10 @@ pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<C
 }
 
 /// Finds skills in the library without a history, and skills in agents' folders that skillhub did not place.
+/// Folders in the library that the lock file names are left out.
 fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>, CliError> {
     let state = library.state()?;
+    let lock = LockFile::read(&context.lock_path(library)).unwrap_or_default();
     let is_ours = |path: &Path| {
         let name = path.file_name().and_then(|name| SkillName::parse(&name.to_string_lossy()).ok());
         let is_placed = name.is_some_and(|name| state.of(&name).placed.iter().any(|placed| placed == path));
@@ -111,8 +117,9 @@ fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>,
     let heads = library.heads()?;
     let mut paths = Vec::new();
     for name in library.folders()? {
-        let has_history = SkillName::parse(&name).is_ok_and(|name| heads.iter().any(|(known, _)| *known == name));
-        paths.extend(Some(library.path().join(name)).filter(|path| !has_history && is_skill(path)));
+        let is_known = |name: &SkillName| heads.iter().any(|(known, _)| known == name) || lock.find(name).is_some();
+        let is_left = SkillName::parse(&name).is_ok_and(|name| is_known(&name));
+        paths.extend(Some(library.path().join(name)).filter(|path| !is_left && is_skill(path)));
     }
     for folder in context.agent_folders().all_read().iter().filter(|folder| folder.path != library.path()) {
         if is_agents_own(context, &folder.path) {

@@ -12,7 +12,7 @@ use std::{
 
 use library::{
     Action, Commit, CommitBatch, CommitError, Committed, Content, Denied, Event, Library, LibraryError, LinkChanges,
-    LinkPlan, NewRevision, Origin, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
+    LinkPlan, NewRevision, Permit, Plans, RevisionId, SkillChange, Stamp, StateBefore, StorageError,
     folder::FolderError, interrupt::Section,
 };
 use scan::{Blocked, Cleared, Report, Verdict};
@@ -148,8 +148,8 @@ pub enum AdoptError {
     Blocked(#[from] Box<Blocked>),
     /// The policy denies the change.
     Denied(#[from] Denied),
-    /// The lock file has an entry with this name, and the folder is not exactly its release.
-    #[error("{0} is in the lock file, but its folder differs from the release")]
+    /// The lock file has an entry with this name. Only an install checks the release that it names.
+    #[error("{0} is a skill of the lock file")]
     Locked(SkillName),
     /// The library has another skill of this name.
     #[error("the library already has another skill named {0}")]
@@ -183,7 +183,7 @@ impl Fails for AdoptError {
                 .hint("apply the remedy of each finding and adopt the skill again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two skills"),
             Self::Locked(_) => Failure::new(FailureKind::Conflict, "locked_release")
-                .hint("install the skills of the lock file, which keeps changes that it lists: skillhub install"),
+                .hint("install it, which keeps the changes in its folder: skillhub install"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),
@@ -224,8 +224,7 @@ pub struct AdoptRequest<'a> {
     pub known: &'a [AgentFolders],
     /// Paths below which links to skills outside the library are followed.
     pub follows_links: &'a [PathBuf],
-    /// Lock file of the library. A folder in the library that is exactly the release of its entry is recorded as this
-    /// release.
+    /// Lock file of the library, whose skills are left to an install.
     pub locked: Option<&'a LockFile>,
     /// True if folders that git tracks are replaced with links.
     pub replaces_tracked: bool,
@@ -277,7 +276,7 @@ pub fn adopt(
         }
         // The links that follow the commit are part of the same uninterruptible section.
         let _whole = Section::enter().map_err(CommitError::from)?;
-        let committed = commit_all(library, commits, &plans, request.locked, stamp)?;
+        let committed = commit_all(library, commits, &plans, stamp)?;
         follow_all(library, &mut results, committed, plans, stamp);
     }
     Ok(results)
@@ -297,7 +296,6 @@ fn commit_all(
     library: &mut Library,
     commits: Vec<Passed>,
     plans: &BTreeMap<SkillName, LinkPlan>,
-    locked: Option<&LockFile>,
     stamp: &Stamp,
 ) -> Result<Vec<Committed>, AdoptError> {
     if commits.is_empty() {
@@ -305,20 +303,12 @@ fn commit_all(
     }
     let links = commits.iter().filter_map(|(skill, ..)| Some((skill.clone(), plans.get(skill)?.clone()))).collect();
     let commits = commits.into_iter().map(|(skill, base, cleared, in_place)| {
-        let origin = locked.filter(|_| in_place).and_then(|locked| origin_in(locked, &skill, &cleared.digest()));
-        let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone()).with_origin(origin);
-        let lock = locked.and_then(|locked| locked.entry_text(&skill));
-        let before = Some(StateBefore { lock, in_place, ..StateBefore::default() });
+        let revision = NewRevision::new(Content::Cleared(cleared), Action::Adopt, stamp.clone());
+        let before = Some(StateBefore { in_place, ..StateBefore::default() });
         Commit { skill, base, revisions: vec![NewRevision { before, ..revision }] }
     });
     let (commits, plans) = (commits.collect(), Plans { links, lock_lines: None });
     Ok(library.commit(CommitBatch { commits, plans, ..CommitBatch::default() })?)
-}
-
-/// Returns the origin of a folder that is exactly the release of its entry in the lock file.
-fn origin_in(locked: &LockFile, skill: &SkillName, digest: &Digest) -> Option<Origin> {
-    let origin = &locked.find(skill)?.origin;
-    (origin.digest().known().as_ref() == Some(digest)).then(|| origin.clone())
 }
 
 /// Copies the outcome into the results. Skills that the library already had are linked without a commit.

@@ -345,7 +345,8 @@ impl PlannedRestore<'_> {
 
     /// Returns the earlier entry of the lock file, and the removal of the current one if its name differs.
     fn lock_lines(&self, locked: &BTreeMap<&str, &LockedSkill>, lock_path: &Path) -> Result<Vec<LockLine>, UndoError> {
-        let Some(before) = self.of.before() else { return Ok(Vec::new()) };
+        // An adoption changes no entry, so an entry that differs since came otherwise.
+        let Some(before) = self.of.before().filter(|_| !self.of.is_adoption()) else { return Ok(Vec::new()) };
         let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
         let entry = entry.as_ref().and_then(|file| file.skills().next());
         let gone = locked.get(self.of.name.as_str()).filter(|now| entry.is_none_or(|entry| entry.name() != now.name()));

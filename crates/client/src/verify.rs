@@ -174,7 +174,7 @@ impl Verified {
         let RegistryRelease { registry, name, version, digest } = release;
         let registries = by.registries.offline_if(offline);
         let asked = registries.of_installed(&name.owner, registry).map_err(ResolveError::from);
-        let is_other = asked.as_ref().is_ok_and(|asked| asked.location() != registry);
+        let other = asked.as_ref().ok().map(|asked| asked.location().to_owned()).filter(|asked| asked != registry);
         let request = VersionRequest::exact(version);
         match asked.and_then(|registry| resolve::release_in(registry, name.clone(), &request)) {
             Ok(found) => match found.registry.state_of(&found.entry) {
@@ -198,10 +198,10 @@ impl Verified {
                     self.signature_of(&found, entry)
                 }
             },
-            Err(ResolveError::NotFound { .. } | ResolveError::NoRelease { .. }) if is_other => {
+            Err(ResolveError::NotFound { .. } | ResolveError::NoRelease { .. }) if let Some(other) = other => {
                 self.warnings.push(format!(
-                    "not compared with {registry}, which the lock file names and this home has not used; compare it: \
-                     skillhub --registry {} verify",
+                    "not compared with {registry} of the lock file, since {other} was asked; compare it: skillhub \
+                     --registry {} verify",
                     shell_word(registry)
                 ));
                 self

@@ -266,6 +266,11 @@ impl Workspace {
         }
     }
 
+    /// Returns whether the lock file has a skill. An unreadable lock file has none.
+    pub fn is_locked(&self, library: &Library, skill: &SkillName) -> bool {
+        client::LockFile::read(&self.lock_path(library)).is_ok_and(|lock| lock.find(skill).is_some())
+    }
+
     /// Returns the skills in the lock file, which defines the skills of the current git branch. An unreadable lock file
     /// counts as empty. Returns `None` for a library outside of any git work tree.
     pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {

@@ -9,7 +9,7 @@ use library::{
 use scan::{Baseline, Verdict};
 use skill::{Bundle, Limits, SkillName, validate};
 
-use super::{AdoptError, Adopted, Passed, folders::FoundFolder, origin_in, permit_adopting};
+use super::{AdoptError, Adopted, Passed, folders::FoundFolder, permit_adopting};
 use crate::{discovery::skill_md_of, lock_file::LockFile};
 
 /// Builds the commit for a folder; `None` if the library already has the skill.
@@ -35,12 +35,11 @@ pub(super) fn look_at(
         result.revision = Some(head.id.clone());
         return if in_library || has_files(library, &name, &bundle) { Ok(None) } else { Err(AdoptError::Exists(name)) };
     }
+    if locked.is_some_and(|locked| locked.find(&name).is_some()) {
+        return Err(AdoptError::Locked(name));
+    }
     if !in_library && !matches!(library.folder_state(&name)?, FolderState::Absent) {
         return Err(AdoptError::Exists(name));
-    }
-    if let Some(locked) = locked.filter(|locked| in_library && locked.find(&name).is_some()) {
-        let origin = origin_in(locked, &name, &bundle.digest()).ok_or_else(|| AdoptError::Locked(name.clone()))?;
-        result.warnings.push(format!("recorded as {}, which the lock file has", origin.release()));
     }
     library.check_pinned(&name, &stamp.actor)?;
     let cleared = library.clear(&name, bundle, Baseline::None)??;

@@ -27,7 +27,7 @@ pub fn deleted_entry(path: &Path, library: &Library, skill: &SkillName, origin: 
 /// was none, if the lock file has an entry of this name, or if it cannot take one.
 pub fn returned_entry(path: &Path, library: &Library, skill: &SkillName, origin: &Origin) -> Option<EntryChange> {
     let (events, _) = library.events().ok()?;
-    let former = former_entry(path, &events, skill, origin)?;
+    let former = former_entry(path, library, &events, skill, origin)?;
     let file = LockFile::read(path).ok()?;
     if file.find(skill).is_some() || file.get(&former.name()).is_some() {
         return None;

@@ -15,7 +15,7 @@ use toml::Table;
 
 use super::{
     LastRead, LockFile, LockFileError, LockedSkill, capabilities,
-    past::{former_entry, was_here},
+    past::{former_entry, is_of, was_here},
 };
 use crate::{agent_folders::AgentFolder, requires};
 
@@ -111,17 +111,9 @@ pub(crate) fn has_archive_of_release(library: &Library, entry: &LockedSkill) -> 
     Ok(release.is_none_or(|(_, files)| Some(archive::pack(&files).hash()) == entry.archive))
 }
 
-fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
-    let locked = &entry.origin;
-    locked.name() == origin.name()
-        && locked.digest() == origin.digest()
-        && locked.version() == origin.version()
-        && locked.commit() == origin.commit()
-}
-
 /// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of deleted
-/// skills. A missing entry is like the one before the skill was last deleted; if it never was, its agents are those in
-/// whose `folders` it is linked.
+/// skills. The missing entry of a skill that returned after a deletion is like its former one; otherwise its agents are
+/// those in whose `folders` it is linked.
 ///
 /// # Errors
 /// [`LockFileError`]; the file is then unchanged.
@@ -144,7 +136,7 @@ pub fn repair_drifts(
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
             let release = origin.digest().known().map(|digest| library.release(name, &digest)).transpose();
             let release = release.map_err(LibraryError::from)?.flatten();
-            let former = former_entry(path, &events, name, &origin);
+            let former = former_entry(path, library, &events, name, &origin);
             let old = file.get(&drift.name).or(former.as_ref());
             let capabilities = match old.filter(|old| old.content == Some(head.digest)) {
                 Some(old) => old.capabilities.clone(),

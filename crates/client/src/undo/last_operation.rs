@@ -147,6 +147,11 @@ impl<'a> SkillChanges<'a> {
         self.applied.iter().filter(|event| !is_hand_edit(event)).find_map(|event| event.before.as_ref())
     }
 
+    /// Returns whether the operation was an adoption.
+    pub fn is_adoption(&self) -> bool {
+        self.applied.iter().any(|event| event.action == Action::Adopt.as_str())
+    }
+
     /// Returns whether the skill was visible to agents before.
     pub fn was_enabled(&self) -> bool {
         self.before.enabled

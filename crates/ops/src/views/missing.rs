@@ -67,7 +67,12 @@ impl MissingSkills {
         let links: Vec<MissingLink> =
             skills.iter().flat_map(|listed| links_of(place, sight, catalogue, host, listed)).collect();
         let is_for_setup = !links.is_empty() || skills.iter().any(|listed| listed.head.is_none());
+        let is_locked = |listed: &&ListedSkill| {
+            let library = catalogue.library_of(listed).filter(|_| listed.head.is_none());
+            library.is_some_and(|library| place.is_locked(library, &listed.name))
+        };
         let command = match skills {
+            all if all.iter().any(is_locked) => "skillhub install".to_owned(),
             [ListedSkill { head: None, path: Some(path), .. }] => {
                 format!("skillhub adopt {}", shell_word(&path.display().to_string()))
             }
