@@ -69,11 +69,15 @@ fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enable
     }
     let replaces_tracked = args.link || context.is_at_terminal();
     let changes = change_links(library, name, &folders, replaces_tracked, enabled, &context.stamp())?;
-    let document = json!({
+    let mut document = json!({
         "ok": changes.warnings.is_empty(), "name": name.as_str(), "agents": args.agent, "enabled": enabled,
         "library": library.path(), "links": changes.placed, "removed": changes.removed,
         "originals": changes.originals, "kept": changes.kept, "warnings": changes.warnings,
     });
+    if let Some(first) = changes.warnings.first() {
+        let hint = "remove the cause, then run the command again";
+        document["error"] = json!({"code": "links_incomplete", "message": first, "hint": hint, "details": {}});
+    }
     context.out.answer(&document, |out| {
         for path in &changes.placed {
             writeln!(out, "{STRONG}{name}{STRONG:#} is linked at {}", context.short(path))?;
