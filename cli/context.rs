@@ -152,7 +152,7 @@ impl Context {
 /// Reads flags and environment.
 ///
 /// # Errors
-/// There is no home for the user, no current folder, or the name of the registry is empty.
+/// The user has no home folder, the current folder does not exist, or the value of `--registry` is empty.
 pub fn setup(global: &Global) -> Result<Setup, Refusal> {
     let user_home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
         Refusal::usage("this user has no home folder")

@@ -51,6 +51,13 @@ impl Team {
         git(&self.bob, &["-C", bob, "pull", "--quiet", ann, "main"]);
     }
 
+    /// Ann publishes a release, updates to it and commits, and Bob pulls.
+    fn update(&self, version: &str, line: &str) {
+        self.publish("demo", version, line);
+        self.ask(&self.ann, &["update"]).done();
+        self.share();
+    }
+
     /// Returns the changes of Bob's files that git sees.
     fn changes_of_bob(&self) -> String {
         git(&self.bob, &["-C", self.bob.cwd().to_str().unwrap(), "status", "--porcelain", "--untracked-files=no"])
@@ -111,12 +118,10 @@ fn skill_of_the_lock_file_is_not_adopted() {
 
 /// The two releases have the same files.
 #[test]
-fn equal_release_after_a_pull_stays_in_the_lock_file() {
+fn pulled_release_with_equal_files_stays_locked() {
     let team = Team::new();
     team.ask(&team.bob, &["install"]).done();
-    team.publish("demo", "1.0.1", "alpha line");
-    team.ask(&team.ann, &["update"]).done();
-    team.share();
+    team.update("1.0.1", "alpha line");
     team.bob.done(&["manage", "patch", "demo", "--find", "gamma line", "--replace", "my line"]);
     assert!(team.lock_of_bob().contains("version = \"1.0.1\""), "{}", team.lock_of_bob());
 }
@@ -126,9 +131,7 @@ fn equal_release_after_a_pull_stays_in_the_lock_file() {
 fn change_after_a_pull_keeps_the_newer_release() {
     let team = Team::new();
     team.ask(&team.bob, &["install"]).done();
-    team.publish("demo", "1.1.0", "new line");
-    team.ask(&team.ann, &["update"]).done();
-    team.share();
+    team.update("1.1.0", "new line");
     assert_pulled_content_is_found(&team.bob);
     team.bob.done(&["manage", "patch", "demo", "--find", "gamma line", "--replace", "my line"]);
     let lock = team.lock_of_bob();

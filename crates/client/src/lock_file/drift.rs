@@ -175,12 +175,12 @@ pub(super) fn behind_releases(
 ) -> Result<Vec<Drift>, StorageError> {
     let mut drifts = Vec::new();
     for (skill, head) in heads {
-        let Some(name) = head.origin.as_ref().map(|origin| origin.name_in(skill)) else { continue };
-        if let Some(entry) = file.get(&name)
-            && !head.origin.as_ref().is_some_and(|origin| is_of(entry, origin))
+        let Some(origin) = &head.origin else { continue };
+        let entry = file.get(&origin.name_in(skill)).filter(|entry| !is_of(entry, origin));
+        if let Some(entry) = entry
             && was_here(library, entry)?
         {
-            drifts.push(Drift { name, skill: (*skill).clone(), kind: DriftKind::Behind });
+            drifts.push(Drift { name: entry.name(), skill: (*skill).clone(), kind: DriftKind::Behind });
         }
     }
     Ok(drifts)
